@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
-
 @dataclass(frozen=True, slots=True)
 class Item:
     """One row of `items`; a fact the database does not have is an empty string (or None for the feed)."""
@@ -106,6 +105,7 @@ class KnowledgeGraph:
     distinct_tags: int = 0  # canonical tags before the frequency filter
     singleton_tags: int = 0  # of those, how many are on one item only
     tagged_items: int = 0  # items that carry at least one tag
+    edges_digest: str = ""  # of the weighted edges and the community settings: equal digests have equal communities
 
     def community_of(self) -> dict[str, Community]:
         """Map each concept key to its community; concepts of communities below the minimum size are absent."""
