@@ -1,0 +1,44 @@
+"""One function per operation: what the command line, the MCP server and the daemon all call.
+
+Layer 3. Each takes settings and plain values, raises the errors of errors.py before anything is written, and returns an OperationResult.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kg2vault.result import OperationResult
+from kg2vault.settings import Options, Place, Settings, gather
+from kg2vault.syncing import SyncFlags, sync
+from kg2vault.verifying import verify
+
+__all__ = ["SyncFlags", "demo", "sync", "verify"]
+
+
+def demo(folder: Path, place: Place | None = None) -> OperationResult:
+    """Write the bundled reading log as `folder`/hermes.db and sync it into `folder`/vault."""
+    from kg2vault.demo.database import write_demo_database
+
+    place = place or Place(env={})
+    folder = folder if folder.is_absolute() else place.cwd / folder
+    database, vault = folder / "hermes.db", folder / "vault"
+    counts = write_demo_database(database)
+    (vault / ".obsidian").mkdir(parents=True, exist_ok=True)
+    settings = demo_settings(folder, place)
+    result = sync(settings)
+    lines = [
+        f"A reading log of {counts.items} papers and posts: {database}",
+        f"as {result.data['concepts']} concepts, {result.data['edges']} edges and {result.data['communities']} communities: {vault}",
+        f"Open the folder {vault} as a vault in Obsidian, then its graph view,",
+        f"or start reading at {vault / settings.folder / (settings.folder + '.md')}",
+    ]
+    data = {**result.data, "database": str(database), "vault": str(vault), "items": counts.items}
+    return OperationResult("demo", data, result.problems, result.exit_code, "\n".join(lines))
+
+
+def demo_settings(folder: Path, place: Place) -> Settings:
+    """Return settings that depend on nothing but the demo's folder."""
+    from importlib.resources import as_file, files
+
+    with as_file(files("kg2vault").joinpath("defaults/config.yaml")) as config:
+        return gather(Options(config=config, db=folder / "hermes.db", vault=folder / "vault"), place)

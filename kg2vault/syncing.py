@@ -1,0 +1,176 @@
+"""Sync: bring the vault to what the graph says, once.
+
+Layer 3. `sync()` is the whole data flow in one place: read, lock, build, render, scan, plan, apply. A dry run is the same up to the plan,
+which it prints; it takes no lock and writes nothing at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from kg2vault import graphs
+from kg2vault.leaving import fates
+from kg2vault.report import sync_result
+from kg2vault.result import OperationResult
+from kg2vault.settings import Settings, settings_digest
+from kg2vault.storage.apply import Applied, Outcome, apply
+from kg2vault.storage.base import Clock, Disk, SystemClock
+from kg2vault.storage.cache_file import Cache, CacheFile
+from kg2vault.storage.hermes import HermesSource
+from kg2vault.storage.lock import VaultLock
+from kg2vault.storage.manifest_file import ManifestFile
+from kg2vault.storage.vault_dir import VaultDir
+from kg2vault.sync.guards import guard_scan, guard_source, guard_vault
+from kg2vault.sync.layout import Layout, lay_out
+from kg2vault.sync.manifest import Manifest, SavedCommunity
+from kg2vault.sync.observed import Scan, text_of
+from kg2vault.sync.plan import Keep, Plan, plan
+from kg2vault.sync.recover import recover_communities
+from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.render import NoteSettings, render
+
+
+@dataclass(frozen=True, slots=True)
+class SyncFlags:
+    """What a person may ask of one sync."""
+
+    dry_run: bool = False
+    allow_retire: bool = False
+    allow_missing: bool = False
+    rebuild_manifest: bool = False
+    recluster: bool = False
+    full: bool = False  # read every note again, whatever its size and mtime say
+    wait_seconds: float = 10.0  # for another process to finish with the vault
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything known before the first effect."""
+
+    built: graphs.Built
+    desired: dict[str, DesiredNote]
+    manifest: Manifest
+    cache: Cache
+    scan: Scan
+    layout: Layout
+    plan: Plan
+
+
+class Stores:
+    """The files of one vault, on one disk."""
+
+    def __init__(self, settings: Settings, disk: Disk | None = None) -> None:
+        root = settings.vault()
+        self.vault = VaultDir(root, disk)
+        self.manifest = ManifestFile(root, disk)
+        self.cache = CacheFile(root, disk)
+
+
+def sync(
+    settings: Settings,
+    flags: SyncFlags | None = None,
+    *,
+    clock: Clock | None = None,
+    disk: Disk | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> OperationResult:
+    """Sync once. Raises the errors of errors.py before anything is written; afterwards every note has an outcome of its own."""
+    flags, clock = flags or SyncFlags(), clock or SystemClock()
+    stores = Stores(settings, disk)
+    stores.vault.check(settings.folder, writing=not flags.dry_run)
+    source = HermesSource(settings.database())
+    gate = source.gate()
+    reading = graphs.read_source(settings, may_be_empty=flags.allow_retire or stores.manifest.path.exists())
+    with _lock(settings, flags):
+        if source.gate() != gate:  # the reader wrote while we waited for the lock: what was read is old
+            gate = source.gate()
+            reading = graphs.read_source(settings, may_be_empty=True)
+        ready = prepare(settings, flags, stores, reading, now=clock.now())
+        if flags.dry_run:
+            return sync_result(ready.built, _preview(ready.plan), dry_run=True)
+        stores.vault.sweep(ready.scan.leftovers)
+        stores.manifest.sweep()
+        total = ready.plan.writes
+        step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
+        applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step)
+        _remember(ready, applied, stores, gate, settings)
+    return sync_result(ready.built, applied.outcomes, dry_run=False)
+
+
+def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: graphs.Reading, *, now: float) -> Prepared:
+    """Do everything that has no effect: load, build, render, scan and plan; raises what the guards raise."""
+    loaded = None if flags.rebuild_manifest else stores.manifest.load()
+    cache = stores.cache.load()
+    known = {} if flags.full or loaded is None else {e.path: (e.size, e.mtime_ns, e.id) for e in loaded.entries.values()}
+    scan = stores.vault.scan(known, {} if flags.full else cache.strangers)
+    guard_scan(scan, knows_vault=loaded is not None)
+    manifest = loaded if loaded is not None else Manifest(communities=recover_communities(scan))
+    built = graphs.build(settings, reading, manifest, cache, recluster=flags.recluster)
+    desired = render(built.graph, reading.items, reading.feeds, note_settings(settings))
+    limits = settings.config.limits
+    guard_source(desired, manifest, limits, allow_retire=flags.allow_retire)
+    layout = lay_out(desired, fates(built, manifest), manifest, scan, now=now, settle_seconds=limits.settle_seconds)
+    guard_vault(layout, manifest, scan, limits, allow_missing=flags.allow_missing)
+    texts = _texts(stores.vault, layout)
+    decided = plan(layout, manifest, texts, now=now, settle_seconds=limits.settle_seconds)
+    return Prepared(built, desired, manifest, cache, scan, layout, decided)
+
+
+def note_settings(settings: Settings) -> NoteSettings:
+    """Return the part of the configuration that shapes the notes."""
+    return NoteSettings(folder=settings.folder, recent_items=settings.config.notes.recent_items)
+
+
+def _texts(vault: VaultDir, layout: Layout) -> dict[str, str]:
+    texts = {}
+    for path in sorted(layout.to_read):
+        with contextlib.suppress(OSError):
+            texts[path] = text_of(vault.read(path))
+    return texts
+
+
+@contextlib.contextmanager
+def _lock(settings: Settings, flags: SyncFlags) -> Iterator[None]:
+    if flags.dry_run:
+        yield
+        return
+    with VaultLock(settings.vault()).acquire(flags.wait_seconds):
+        yield
+
+
+def _preview(planned: Plan) -> tuple[Outcome, ...]:
+    names = {"Create": "created", "Update": "updated", "Retire": "retired"}
+    outcomes = []
+    for action in planned.actions:
+        if isinstance(action, Keep):
+            outcomes.append(Outcome(action.id, action.path, action.reason.value, action.detail))
+        else:
+            outcomes.append(Outcome(action.entry.id, action.path, names[type(action).__name__]))
+    return tuple(outcomes)
+
+
+def _remember(ready: Prepared, applied: Applied, stores: Stores, gate: str, settings: Settings) -> None:
+    graph, reading = ready.built.graph, ready.built.reading
+    manifest = replace(
+        ready.manifest,
+        entries=applied.entries,
+        edges_digest=graph.edges_digest,
+        communities=tuple(
+            SavedCommunity(c.id, c.name, c.label, c.members) for c in sorted(graph.communities, key=lambda community: community.id)
+        ),
+        fingerprint=reading.fingerprint,
+        settings=notes_digest(settings),
+    )
+    stores.manifest.save(manifest)
+    cached = graphs.betweenness_cache(graph, ready.cache)
+    stores.cache.save(replace(cached, strangers=ready.scan.strangers, gate=gate))
+
+
+def notes_digest(settings: Settings) -> str:
+    """Return a digest of the settings and the alias table: what shapes the notes besides the rows."""
+    config = replace(settings.config, origin=None, db=None, aliases=None)
+    return settings_digest(
+        config.spelling, config.graph, config.communities, config.notes, config.links, config.vault.folder, settings.alias_text()[0]
+    )

@@ -1,0 +1,61 @@
+"""Verify: prove that the vault is exactly the graph of the database.
+
+Layer 3. The vault is read without the manifest; only the expected communities come from it, because they depend on the run before.
+"""
+
+from __future__ import annotations
+
+from kg2vault import graphs
+from kg2vault.errors import ExitCode, VaultError
+from kg2vault.result import OperationResult, Problem
+from kg2vault.settings import Settings
+from kg2vault.storage.manifest_file import ManifestFile
+from kg2vault.storage.vault_dir import VaultDir
+from kg2vault.sync.manifest import EntryState, Manifest
+from kg2vault.sync.recover import recover_communities
+from kg2vault.vault.compare import Difference, differences
+from kg2vault.vault.readback import read_back
+
+_SHOWN = 20
+
+
+def verify(settings: Settings) -> OperationResult:
+    """Compare the vault with the graph; raises SourceError, VaultError, ManifestError or ConfigError."""
+    vault = VaultDir(settings.vault())
+    vault.check(settings.folder, writing=False)
+    reading = graphs.read_source(settings, may_be_empty=True)
+    scan = vault.scan({})
+    if scan.unreadable:
+        path, why = next(iter(scan.unreadable.items()))
+        raise VaultError(f"{path} in the vault cannot be read ({why}), so nothing can be proven.", path=path)
+    manifest = ManifestFile(settings.vault()).load()
+    known = manifest if manifest is not None else Manifest(communities=recover_communities(scan))
+    graph = graphs.build(settings, reading, known).graph
+    texts = {note.path: note.text for found in scan.notes.values() for note in found if note.text is not None}
+    found = read_back(texts, scan.paths)
+    problems = differences(graph, found)
+    size = f"{len(graph.concepts):,} concepts, {len(graph.edges):,} edges"
+    data = {"concepts": len(graph.concepts), "edges": len(graph.edges), "communities": len(graph.communities), "differences": len(problems)}
+    if not problems:
+        return OperationResult(
+            "verify", data, (), ExitCode.FINE, f"The vault is the graph: {size}, {len(graph.communities):,} communities."
+        )
+    shown = [_problem(problem, graph_deleted(known)) for problem in problems[:_SHOWN]]
+    rest = len(problems) - len(shown)
+    if rest:
+        shown.append(Problem("more", f"{rest} more differences are not shown"))
+    count = "one difference" if len(problems) == 1 else f"{len(problems):,} differences"
+    return OperationResult("verify", data, tuple(shown), ExitCode.UNFINISHED, f"The vault is not the graph ({size}): {count}.")
+
+
+def graph_deleted(manifest: Manifest) -> frozenset[str]:
+    """Return the labels of notes that the user deleted."""
+    return frozenset(entry.label for entry in manifest.entries.values() if entry.state is EntryState.TOMBSTONE)
+
+
+def _problem(difference: Difference, deleted: frozenset[str]) -> Problem:
+    hint = "`kg2vault sync` brings the vault up to date."
+    if difference.code == "missing-note" and any(difference.message.endswith(f" {label} has no note") for label in deleted):
+        hint = "You deleted that note; `kg2vault restore NOTE` brings it back."
+    where = f"{difference.path}: " if difference.path else ""
+    return Problem(difference.code, where + difference.message, difference.path, hint)
