@@ -1,0 +1,223 @@
+"""Where every note is: `lay_out()` gives each wanted note its path and fills the links with them.
+
+Layer 1, pure. A path is chosen once: a note that is in the vault stays where it is, wherever a person moved it, and links lead there. A new
+note takes the first of its names that nobody in the vault has, compared as Obsidian, macOS and Windows compare (NFC, case folded).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
+from kg2vault.sync.observed import ObservedNote, Scan
+from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.paths import name_key
+from kg2vault.vault.wikilinks import Identify, Resolver, canonical_body, digest, fill
+
+
+@dataclass(frozen=True, slots=True)
+class FilledRegion:
+    """A region with its links filled in, and the digest of its canonical body."""
+
+    body: str
+    canonical: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilledNote:
+    """A wanted note in its final words. `content` is the digest of everything in it that is ours."""
+
+    id: str
+    kind: str
+    name: str
+    properties: Mapping[str, object]
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    regions: Mapping[str, FilledRegion]
+    content: str
+
+    @property
+    def last(self) -> str:
+        """Date of the newest item, "" where the note has none."""
+        return str(self.properties.get("kg_last", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The wanted notes at their places, beside what is in the vault."""
+
+    paths: Mapping[str, str]  # id → path of every note that can be linked
+    wanted: Mapping[str, FilledNote]
+    leaving: Mapping[str, FilledNote]  # what a note says whose concept left, should it have to stay
+    winners: Mapping[str, ObservedNote]
+    losers: Mapping[str, tuple[ObservedNote, ...]]
+    unseen: Mapping[str, str]  # ids we may not call deleted, with the reason
+    missing: tuple[str, ...]  # ids that were live and are not in the vault
+    to_read: frozenset[str]  # paths whose text planning needs
+    identify: Callable[[str], Identify] = field(repr=False)  # path of a note → which of our notes its links mean
+    reaches: Callable[[str], Callable[[str], bool]] = field(repr=False)  # path of a note → whether its links lead to one of our notes today
+
+
+def lay_out(
+    desired: Mapping[str, DesiredNote], farewell: Callable[[ManifestEntry], DesiredNote], manifest: Manifest, scan: Scan, *, now: float = 0.0,
+    settle_seconds: float = 0.0,
+) -> Layout:  # fmt: skip
+    """Place the desired notes. `farewell` gives the note for an entry whose concept left the graph."""
+    winners, losers = choose(desired, manifest, scan)
+    missing = tuple(
+        key
+        for key, entry in sorted(manifest.entries.items())
+        if key not in winners and entry.state in (EntryState.LIVE, EntryState.ORPHANED)
+    )
+    unseen = _unseen(missing, manifest, scan, now, settle_seconds)
+    paths = _paths(desired, manifest, scan, winners, unseen)
+    gone = {key: farewell(entry) for key, entry in sorted(manifest.entries.items()) if key not in desired and key in winners}
+    for key in gone:
+        paths.setdefault(key, winners[key].path)
+    wanted = {key: _fill(note, paths) for key, note in sorted(desired.items())}
+    leaving = {key: _fill(note, paths) for key, note in gone.items()}
+    to_read = {
+        found.path
+        for key, found in winners.items()
+        if found.text is None and (key in leaving or key not in wanted or _must_look(wanted[key], manifest.entries.get(key)))
+    }
+    identify = _Identifier(paths, manifest, scan, {**desired, **gone})
+    return Layout(paths, wanted, leaving, winners, losers, unseen, missing, frozenset(to_read), identify.meaning_in, identify.reaching_from)
+
+
+def choose(
+    desired: Mapping[str, DesiredNote], manifest: Manifest, scan: Scan
+) -> tuple[dict[str, ObservedNote], dict[str, tuple[ObservedNote, ...]]]:
+    """Pick one file for each id: the one at the manifest's path, else one at a path we would have chosen, else the smallest path."""
+    winners: dict[str, ObservedNote] = {}
+    losers: dict[str, tuple[ObservedNote, ...]] = {}
+    for key, found in scan.notes.items():
+        if len(found) == 1:
+            winners[key] = found[0]
+            continue
+        entry, note = manifest.entries.get(key), desired.get(key)
+        ours = {name_key(f"{note.folder}/{stem}.md") for stem in note.stems} if note else set()
+        remembered = name_key(entry.path) if entry else ""
+        ranked = sorted(found, key=lambda note: (name_key(note.path) != remembered, name_key(note.path) not in ours, note.path))
+        winners[key], losers[key] = ranked[0], tuple(ranked[1:])
+    return winners, losers
+
+
+def _unseen(missing: Iterable[str], manifest: Manifest, scan: Scan, now: float, settle_seconds: float) -> dict[str, str]:
+    if not scan.complete:
+        hidden = next(iter(sorted([*scan.unreadable, *scan.unavailable])))
+        return dict.fromkeys(missing, f"the vault could not be read completely ({hidden})")
+    half_written = {}
+    for key in missing:
+        at = scan.strangers.get(manifest.entries[key].path)
+        if at is not None and abs(now - at[1] / 1e9) < settle_seconds:
+            half_written[key] = "it is being written"
+    return half_written
+
+
+def _paths(
+    desired: Mapping[str, DesiredNote], manifest: Manifest, scan: Scan, winners: Mapping[str, ObservedNote], unseen: Mapping[str, str]
+) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    new: list[str] = []
+    for key in sorted(desired):
+        entry = manifest.entries.get(key)
+        if key in winners:
+            paths[key] = winners[key].path
+        elif entry is None or entry.state is EntryState.RETIRING:
+            new.append(key)
+        elif key in unseen:
+            paths[key] = entry.path
+    if new:
+        taken = {name_key(path) for path in scan.paths}
+        stems = {name_key(path.rsplit("/", 1)[-1][:-3]) for path in scan.paths if path[-3:].lower() == ".md"}
+        for key in new:
+            paths[key] = _free_path(desired[key], taken, stems)
+    return paths
+
+
+def _free_path(note: DesiredNote, taken: set[str], stems: set[str]) -> str:
+    for stem in [*note.stems, *(f"{note.stems[-1]} {number}" for number in range(2, 1000))]:
+        path = f"{note.folder}/{stem}.md"
+        place, name = name_key(path), name_key(stem)
+        if place not in taken and name not in stems:
+            taken.add(place)
+            stems.add(name)
+            return path
+    raise AssertionError(f"no free name for {note.id} among a thousand")
+
+
+def _must_look(wanted: FilledNote, entry: ManifestEntry | None) -> bool:
+    return entry is None or entry.content != wanted.content or entry.state not in (EntryState.LIVE, EntryState.ORPHANED)
+
+
+def _fill(note: DesiredNote, paths: Mapping[str, str]) -> FilledNote:
+    regions: dict[str, FilledRegion] = {}
+    for name, template in note.regions.items():
+        canonical = canonical_body(fill(template, paths, keep_tokens=True), None)
+        regions[name] = FilledRegion(fill(template, paths), canonical, digest(canonical))
+    properties = {key: _fill_value(value, paths) for key, value in note.properties.items()}
+    facts = json.dumps([properties, note.aliases, note.tags, [(name, region.body) for name, region in regions.items()]], ensure_ascii=True)
+    content = hashlib.sha256(facts.encode()).hexdigest()[:20]
+    return FilledNote(note.id, note.kind, note.name, properties, note.aliases, note.tags, regions, content)
+
+
+def _fill_value(value: object, paths: Mapping[str, str]) -> object:
+    if isinstance(value, str):
+        return fill(value, paths)
+    if isinstance(value, tuple):
+        return tuple(_fill_value(part, paths) for part in value)
+    return value
+
+
+class _Identifier:
+    """Tells which of our notes a link leads to: as Obsidian resolves it now, or as we wrote it last time."""
+
+    def __init__(self, paths: Mapping[str, str], manifest: Manifest, scan: Scan, notes: Mapping[str, DesiredNote]) -> None:
+        self._scan = scan
+        self._labels = {key: note.name for key, note in notes.items()}
+        self._now = {path: key for key, path in paths.items()}
+        self._before = {entry.path: key for key, entry in manifest.entries.items()}
+        self._usual = {f"{note.folder}/{stem}.md": key for key, note in notes.items() for stem in note.stems}
+        self._entries = manifest.entries
+        self._resolver: Resolver | None = None
+
+    def meaning_in(self, source: str) -> Identify:
+        def identify(target: str) -> tuple[str, str] | None:
+            key = self._lookup(target, source)
+            if key is None:
+                return None
+            entry = self._entries.get(key)
+            return key, self._labels.get(key) or (entry.label if entry else "")
+
+        return identify
+
+    def reaching_from(self, source: str) -> Callable[[str], bool]:
+        return lambda target: self._reached(target, source) is not None
+
+    def _reached(self, target: str, source: str) -> str | None:
+        whole = _with_extension(target)
+        if whole in self._now:
+            return self._now[whole]
+        if self._resolver is None:
+            self._resolver = Resolver(self._scan.paths)
+        found = self._resolver.resolve(target, source)
+        return self._now.get(found) if found is not None else None
+
+    def _lookup(self, target: str, source: str) -> str | None:
+        reached = self._reached(target, source)
+        if reached is not None:
+            return reached
+        assert self._resolver is not None
+        if self._resolver.resolve(target, source) is not None:
+            return None  # it leads to somebody else's note
+        whole = _with_extension(target)
+        return self._before.get(whole) or self._usual.get(whole)
+
+
+def _with_extension(target: str) -> str:
+    return target if target[-3:].lower() == ".md" else f"{target}.md"

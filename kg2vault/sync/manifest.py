@@ -1,0 +1,149 @@
+"""What we wrote last time: `Manifest`, one `ManifestEntry` per note, and its JSON form.
+
+Layer 1, pure. The manifest is a memory, not the truth: notes are found by their `kg_id`, and whether a region was edited is answered by its
+own marker, so a lost manifest costs only the tombstones. A corrupt one stops the run; it is never mistaken for a new vault.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from kg2vault.errors import ManifestError
+
+VERSION = 1
+REBUILD_HINT = "Run `kg2vault sync --rebuild-manifest`: it adopts the notes in the vault by their ids."
+
+
+class EntryState(StrEnum):
+    """What we believe about a note."""
+
+    LIVE = "live"  # on disk and wanted
+    ORPHANED = "orphaned"  # its concept left the graph, the user's text keeps it
+    RETIRING = "retiring"  # we are about to move it to the trash
+    TOMBSTONE = "tombstone"  # the user deleted it; never written again unasked
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """One note as we last left it. `size` and `mtime_ns` are the file's, `content` the digest of our own parts as delivered."""
+
+    id: str
+    path: str
+    state: EntryState = EntryState.LIVE
+    size: int = -1
+    mtime_ns: int = -1
+    content: str = ""  # "" forces a fresh look
+    label: str = ""
+    last: str = ""  # date of the newest item, for the day the concept leaves
+    regions: tuple[str, ...] = ()  # names of the regions delivered so far
+    aliases: tuple[str, ...] = ()  # entries we put into the shared lists
+    tags: tuple[str, ...] = ()
+    trouble: str = ""  # "" or why a person must decide: conflict, damaged, duplicate…
+    since: str = ""  # when the trouble was first seen, ISO UTC
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCommunity:
+    """A community as the last partition had it."""
+
+    id: str
+    name: str
+    label: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything we remember of a vault."""
+
+    entries: Mapping[str, ManifestEntry] = field(default_factory=dict)
+    edges_digest: str = ""  # of the edges the partition was made for
+    communities: tuple[SavedCommunity, ...] = ()
+    fingerprint: str = ""  # of the source at the last complete sync
+    settings: str = ""  # digest of everything else that shapes the notes
+    colors: Mapping[str, int] = field(default_factory=dict)  # community id → rgb
+    files: Mapping[str, str] = field(default_factory=dict)  # digests of Obsidian's own files as we last left them
+
+
+def dump_manifest(manifest: Manifest) -> str:
+    """Return the manifest as JSON text, the same bytes for the same manifest."""
+    lines = [json.dumps(_entry_row(manifest.entries[key]), ensure_ascii=False) for key in sorted(manifest.entries)]
+    head = {
+        "version": VERSION,
+        "fingerprint": manifest.fingerprint,
+        "settings": manifest.settings,
+        "edges_digest": manifest.edges_digest,
+        "communities": [[c.id, c.name, c.label, list(c.members)] for c in manifest.communities],
+        "colors": dict(sorted(manifest.colors.items())),
+        "files": dict(sorted(manifest.files.items())),
+    }
+    text = json.dumps(head, ensure_ascii=False)
+    return text[:-1] + ', "entries": [' + ",\n".join(lines) + "]}\n"
+
+
+def load_manifest(text: str, origin: str) -> Manifest:
+    """Parse what `dump_manifest` wrote; raises ManifestError for anything else, naming the file and the way out."""
+    try:
+        raw = json.loads(text)
+        version = raw["version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ManifestError(f"{origin} is damaged ({error}).", path=origin, hint=REBUILD_HINT) from error
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        reason = "was written by a newer kg2vault; upgrade, or" if newer else "has an unknown version;"
+        raise ManifestError(f"{origin} {reason} rebuild it.", path=origin, hint=REBUILD_HINT)
+    try:
+        return _manifest(raw)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ManifestError(f"{origin} is damaged ({error!r}).", path=origin, hint=REBUILD_HINT) from error
+
+
+def _manifest(raw: dict[str, Any]) -> Manifest:
+    entries = {entry.id: entry for entry in map(_entry, raw["entries"])}
+    communities = tuple(SavedCommunity(_text(row[0]), _text(row[1]), _text(row[2]), _texts(row[3])) for row in raw["communities"])
+    return Manifest(
+        entries,
+        str(raw["edges_digest"]),
+        communities,
+        str(raw["fingerprint"]),
+        str(raw["settings"]),
+        {str(key): int(value) for key, value in raw["colors"].items()},
+        {str(key): str(value) for key, value in raw["files"].items()},
+    )
+
+
+def _entry(row: list[Any]) -> ManifestEntry:
+    return ManifestEntry(
+        id=_text(row[0]),
+        path=_text(row[1]),
+        state=EntryState(row[2]),
+        size=int(row[3]),
+        mtime_ns=int(row[4]),
+        content=_text(row[5]),
+        label=_text(row[6]),
+        last=_text(row[7]),
+        regions=_texts(row[8]),
+        aliases=_texts(row[9]),
+        tags=_texts(row[10]),
+        trouble=_text(row[11]),
+        since=_text(row[12]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, found {value!r}")
+    return value
+
+
+def _texts(values: list[object]) -> tuple[str, ...]:
+    return tuple(map(_text, values))
+
+
+def _entry_row(e: ManifestEntry) -> list[Any]:
+    lists = [list(e.regions), list(e.aliases), list(e.tags)]
+    return [e.id, e.path, e.state.value, e.size, e.mtime_ns, e.content, e.label, e.last, *lists, e.trouble, e.since]

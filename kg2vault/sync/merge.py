@@ -1,0 +1,80 @@
+"""One note: what the graph wants, put into what the user has. `merge()` returns the new text, or None when nothing is to be written.
+
+Layer 1, pure. Only our regions, our `kg_` properties and our own entries in `aliases` and `tags` change; a region the user edited stays
+theirs and is named as a conflict; a region they removed stays removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kg2vault.sync.layout import FilledNote, FilledRegion
+from kg2vault.sync.manifest import ManifestEntry
+from kg2vault.vault.note import ListEdit, Note, Region, edit_note
+from kg2vault.vault.wikilinks import Identify, canonical_body, digest, parse_links
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """The outcome for one note. `conflicts` names the regions in which the user's version was kept."""
+
+    text: str | None
+    conflicts: tuple[str, ...]
+    regions: tuple[str, ...]  # delivered so far, those the user removed included
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+Reaches = Callable[[str], bool]
+
+
+def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, identify: Identify, reaches: Reaches, *, first: bool) -> MergeResult:
+    """Merge an undamaged note. `first` says that the manifest did not know it: then a missing region is new, not removed."""
+    conflicts: list[str] = []
+    bodies: dict[str, tuple[str, str]] = {}
+    removals: list[str] = []
+    present = {region.name: region for region in note.regions}
+    for name, region in present.items():
+        new = wanted.regions.get(name)
+        change = _change(new, region, identify, reaches)
+        if change is _CONFLICT:
+            conflicts.append(name)
+        elif new is None:
+            removals.append(name)
+        elif change is _REWRITE:
+            bodies[name] = (new.body, new.digest)
+        elif change is _REFRESH:
+            bodies[name] = (region.body, new.digest)
+    delivered = () if first else entry.regions
+    for name, fresh in wanted.regions.items():
+        if name not in present and name not in delivered:
+            bodies[name] = (fresh.body, fresh.digest)
+    text = edit_note(
+        note,
+        own=wanted.properties,
+        aliases=ListEdit(wanted.aliases, entry.aliases),
+        tags=ListEdit(wanted.tags, entry.tags),
+        regions=bodies,
+        remove_regions=tuple(removals),
+    )
+    kept = (name for name in delivered if name not in removals)  # what we took away ourselves may come back
+    regions = tuple(dict.fromkeys([*wanted.regions, *kept]))
+    return MergeResult(text, tuple(conflicts), regions, wanted.aliases, wanted.tags)
+
+
+_SAME, _REWRITE, _REFRESH, _CONFLICT = "same", "rewrite", "refresh", "conflict"
+
+
+def _change(new: FilledRegion | None, region: Region, identify: Identify, reaches: Reaches) -> str:
+    canonical = canonical_body(region.body, identify)
+    pristine = digest(canonical) == region.marker_digest
+    if new is None:
+        return _REWRITE if pristine else _CONFLICT
+    if canonical != new.canonical:
+        return _REWRITE if pristine else _CONFLICT
+    if region.marker_digest != new.digest:
+        return _REFRESH
+    if region.body != new.body and not all(reaches(link.target) for link in parse_links(region.body) if not link.in_code):
+        return _REWRITE
+    return _SAME

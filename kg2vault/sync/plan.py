@@ -1,0 +1,231 @@
+"""What to do about the differences: `plan()` compares the notes the graph wants with the manifest and the vault.
+
+Layer 1, pure. D = the graph wants the note, M = the manifest has it, O = a file with its id is in the vault.
+
+    D  M  O   further                                           action
+    ✓  –  –                                                     Create at a free path
+    ✓  –  ✓   manifest lost, or a crash before the record       merge, else adopt
+    ·  ·  ✓   damaged markers or frontmatter                    Keep DAMAGED: not one byte changes
+    ✓  ✓  ✓   region pristine, body differs                     Update: splice, keep every other byte
+    ✓  ✓  ✓   region pristine, body same                        Keep IDENTICAL: no write
+    ✓  ✓  ✓   region edited, body equals theirs                 Update: the marker digest only
+    ✓  ✓  ✓   region edited, body differs                       Keep CONFLICT: the user's version stays
+    ✓  ✓  ✓   region delivered before, now missing              respect the removal
+    ✓  ✓  –   live or orphaned                                  the user deleted it: tombstone
+    ✓  ✓  –   retiring                                          our own unfinished removal: Create
+    –  ✓  ✓   no user text, regions pristine                    Retire to the trash
+    –  ✓  ✓   user text or an edited region                     Keep ORPHANED: our region says the concept left
+    –  ✓  –   live or orphaned: tombstone · retiring: forget
+    –  –  ✓                                                     leave alone
+
+Several files with one id: see `layout.choose`. A file that cannot be read, or was edited seconds ago, is left for the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kg2vault.sync.layout import FilledNote, Layout
+from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
+from kg2vault.sync.merge import merge
+from kg2vault.sync.observed import ObservedNote, bytes_of, digest_of
+from kg2vault.vault.note import Note, compose_note, parse
+
+
+class KeepReason(StrEnum):
+    """Why a note is left as it is."""
+
+    IDENTICAL = "identical"
+    CONFLICT = "conflict"
+    DAMAGED = "damaged"
+    DUPLICATE = "duplicate"
+    DELETED = "deleted"  # by the user; stays deleted
+    RECENT = "recent"  # edited seconds ago
+    UNAVAILABLE = "unavailable"  # cannot be read now
+    REMOVED = "removed"  # neither wanted nor there
+
+
+TROUBLES = frozenset({KeepReason.CONFLICT, KeepReason.DAMAGED, KeepReason.DUPLICATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Write a new note."""
+
+    path: str
+    text: str
+    entry: ManifestEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace a note that still has the digest `expected`. A conflict in one region does not stop the others: see `entry.trouble`."""
+
+    path: str
+    text: str
+    expected: str
+    entry: ManifestEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Move a note that still has the digest `expected` to the trash."""
+
+    path: str
+    expected: str
+    entry: ManifestEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Write nothing; remember `entry`, or forget the note when it is None."""
+
+    path: str
+    reason: KeepReason
+    entry: ManifestEntry | None
+    id: str
+    detail: str = ""
+
+
+Action = Create | Update | Retire | Keep
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every action, in the order in which they are applied: creations, updates, removals, then what is kept."""
+
+    actions: tuple[Action, ...]
+
+    @property
+    def writes(self) -> int:
+        """How many files the plan touches."""
+        return sum(not isinstance(action, Keep) for action in self.actions)
+
+
+def plan(layout: Layout, manifest: Manifest, texts: Mapping[str, str], *, now: float, settle_seconds: float) -> Plan:
+    """Decide every note. `texts` holds the text of each path in `layout.to_read` that could be read; `now` is seconds since the epoch."""
+    decide = _Decider(layout, manifest, texts, now, settle_seconds)
+    ids = sorted(layout.wanted.keys() | layout.leaving.keys() | manifest.entries.keys())
+    actions: list[Action] = [decide.note(note_id) for note_id in ids]
+    actions.extend(decide.duplicates())
+    order = {Create: 0, Update: 1, Retire: 2, Keep: 3}
+    return Plan(tuple(sorted(actions, key=lambda action: order[type(action)])))
+
+
+class _Decider:
+    """The decision table, one method a block of rows."""
+
+    def __init__(self, layout: Layout, manifest: Manifest, texts: Mapping[str, str], now: float, settle_seconds: float) -> None:
+        self.layout = layout
+        self.entries = manifest.entries
+        self.texts = texts
+        self.now = now
+        self.settle_seconds = settle_seconds
+
+    def note(self, note_id: str) -> Action:
+        entry, found = self.entries.get(note_id), self.layout.winners.get(note_id)
+        wanted = self.layout.wanted.get(note_id)
+        if found is None:
+            return self._absent(note_id, wanted, entry)
+        if wanted is not None:
+            return self._present(wanted, found, entry)
+        if entry is None:
+            return Keep(found.path, KeepReason.IDENTICAL, None, note_id)
+        return self._leaving(self.layout.leaving[note_id], found, entry)
+
+    def _absent(self, note_id: str, wanted: FilledNote | None, entry: ManifestEntry | None) -> Action:
+        path = self.layout.paths.get(note_id, "")
+        if entry is not None and note_id in self.layout.unseen:
+            return Keep(entry.path, KeepReason.UNAVAILABLE, entry, note_id, self.layout.unseen[note_id])
+        gone = entry is not None and entry.state is not EntryState.RETIRING
+        if gone:
+            assert entry is not None
+            buried = replace(entry, state=EntryState.TOMBSTONE, trouble="", since="") if entry.state is not EntryState.TOMBSTONE else entry
+            return Keep(entry.path, KeepReason.DELETED, buried, note_id)
+        if wanted is None:
+            return Keep("", KeepReason.REMOVED, None, note_id)
+        regions = {name: (region.body, region.digest) for name, region in wanted.regions.items()}
+        text = compose_note(wanted.properties, wanted.aliases, wanted.tags, regions)
+        fresh = ManifestEntry(
+            note_id,
+            path,
+            content=wanted.content,
+            label=wanted.name,
+            last=wanted.last,
+            regions=tuple(wanted.regions),
+            aliases=wanted.aliases,
+            tags=wanted.tags,
+        )
+        return Create(path, text, fresh)
+
+    def _present(self, wanted: FilledNote, found: ObservedNote, entry: ManifestEntry | None) -> Action:
+        state = EntryState.ORPHANED if wanted.id in self.layout.leaving else EntryState.LIVE
+        known = entry or ManifestEntry(wanted.id, found.path)
+        base = replace(
+            known, path=found.path, size=found.size, mtime_ns=found.mtime_ns, state=state, label=wanted.name, last=wanted.last or known.last
+        )
+        text = found.text if found.text is not None else self.texts.get(found.path)
+        if text is None:
+            if found.path in self.layout.to_read:
+                return Keep(found.path, KeepReason.UNAVAILABLE, entry, wanted.id, "it could not be read")
+            reason = KeepReason(base.trouble) if base.trouble else KeepReason.IDENTICAL
+            return Keep(found.path, reason, base, wanted.id)
+        note = parse(text)
+        if note.damage is not None:
+            return self._keep_troubled(found, base, KeepReason.DAMAGED, note.damage)
+        return self._merge(wanted, found, base, note, text, first=entry is None)
+
+    def _merge(self, wanted: FilledNote, found: ObservedNote, base: ManifestEntry, note: Note, text: str, *, first: bool) -> Action:
+        result = merge(wanted, note, base, self.layout.identify(found.path), self.layout.reaches(found.path), first=first)
+        trouble = KeepReason.CONFLICT if result.conflicts else None
+        detail = f"edited by you inside our region ({', '.join(result.conflicts)})" if result.conflicts else ""
+        after = replace(base, content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags)
+        after = self._troubled(after, trouble)
+        if result.text is None or result.text == text:
+            return Keep(found.path, trouble or KeepReason.IDENTICAL, after, wanted.id, detail)
+        if self._is_recent(found, base):
+            return Keep(found.path, KeepReason.RECENT, self.entries.get(wanted.id), wanted.id, "edited a moment ago")
+        return Update(found.path, result.text, digest_of(bytes_of(text)), after)
+
+    def _leaving(self, farewell: FilledNote, found: ObservedNote, entry: ManifestEntry) -> Action:
+        text = found.text if found.text is not None else self.texts.get(found.path)
+        if text is None:
+            return Keep(found.path, KeepReason.UNAVAILABLE, entry, entry.id, "it could not be read")
+        note = parse(text)
+        base = replace(entry, path=found.path, size=found.size, mtime_ns=found.mtime_ns)
+        if note.damage is not None:
+            return self._keep_troubled(found, base, KeepReason.DAMAGED, note.damage)
+        identify = self.layout.identify(found.path)
+        pristine = all(region.is_pristine(identify) for region in note.regions)
+        if note.has_user_text(entry.aliases, entry.tags) or not pristine:
+            return self._present(farewell, found, entry)
+        if self._is_recent(found, entry):
+            return Keep(found.path, KeepReason.RECENT, entry, entry.id, "edited a moment ago")
+        return Retire(found.path, digest_of(bytes_of(text)), replace(base, state=EntryState.RETIRING))
+
+    def _is_recent(self, found: ObservedNote, entry: ManifestEntry) -> bool:
+        untouched = self.entries.get(entry.id)
+        if untouched is not None and (untouched.size, untouched.mtime_ns) == (found.size, found.mtime_ns):
+            return False
+        return abs(self.now - found.mtime_ns / 1e9) < self.settle_seconds
+
+    def _keep_troubled(self, found: ObservedNote, base: ManifestEntry, reason: KeepReason, detail: str) -> Keep:
+        return Keep(found.path, reason, self._troubled(replace(base, content=""), reason), base.id, detail)
+
+    def _troubled(self, entry: ManifestEntry, reason: KeepReason | None) -> ManifestEntry:
+        before = self.entries.get(entry.id)
+        if reason is None:
+            return replace(entry, trouble="", since="")
+        since = before.since if before is not None and before.trouble == reason.value else ""
+        return replace(entry, trouble=reason.value, since=since)
+
+    def duplicates(self) -> list[Keep]:
+        """Report every file that carries an id another file has won."""
+        winners = self.layout.winners
+        return [
+            Keep(found.path, KeepReason.DUPLICATE, None, note_id, f"has the id of {winners[note_id].path}")
+            for note_id, losers in sorted(self.layout.losers.items())
+            for found in losers
+        ]
