@@ -1,0 +1,129 @@
+"""Carry out a plan: `apply()` is the only place where planning turns into files.
+
+Layer 2. Creations and updates act first and are recorded afterwards; removals are recorded before they act, because a forgotten write is
+found again by its id while a forgotten removal looks like a deletion by the user. One note that fails never stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from kg2vault.errors import VaultError
+from kg2vault.storage.base import Clock
+from kg2vault.storage.manifest_file import ManifestFile
+from kg2vault.storage.vault_dir import ChangedError, VaultDir
+from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
+from kg2vault.sync.observed import bytes_of
+from kg2vault.sync.plan import Action, Create, Keep, KeepReason, Plan, Retire, Update
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one note: created, updated, identical, retired, skipped, conflict, damaged, duplicate, deleted or failed."""
+
+    id: str
+    path: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The outcomes, and the entries to remember."""
+
+    outcomes: tuple[Outcome, ...]
+    entries: Mapping[str, ManifestEntry]
+
+
+_STATES = {KeepReason.RECENT: "skipped", KeepReason.UNAVAILABLE: "skipped", KeepReason.REMOVED: "forgotten"}
+
+
+def apply(
+    plan: Plan, manifest: Manifest, vault: VaultDir, store: ManifestFile, clock: Clock, *, progress: Callable[[int], None] | None = None
+) -> Applied:
+    """Carry out every action; raises VaultError only when our own record cannot be written."""
+    run = _Run(manifest, vault, clock)
+    intents = {action.entry.id: action.entry for action in plan.actions if isinstance(action, Retire)}
+    if intents:
+        store.save(replace(manifest, entries={**manifest.entries, **intents}))
+        run.entries.update(intents)
+    for done, action in enumerate(plan.actions):
+        run.act(action)
+        if progress is not None:
+            progress(done + 1)
+    if run.created:
+        vault.disk.flush()
+    return Applied(tuple(run.outcomes), run.entries)
+
+
+class _Run:
+    """The state of one application."""
+
+    def __init__(self, manifest: Manifest, vault: VaultDir, clock: Clock) -> None:
+        self.entries = dict(manifest.entries)
+        self.before = manifest.entries
+        self.vault = vault
+        self.stamp = datetime.fromtimestamp(clock.now(), UTC).isoformat(timespec="seconds")
+        self.outcomes: list[Outcome] = []
+        self.created = 0
+
+    def act(self, action: Action) -> None:
+        if isinstance(action, Keep):
+            self._keep(action)
+            return
+        try:
+            outcome = self._write(action)
+        except (ChangedError, FileNotFoundError) as error:
+            outcome = Outcome(action.entry.id, action.path, "skipped", str(error) if isinstance(error, ChangedError) else "moved meanwhile")
+            self._as_before(action.entry.id)
+        except OSError as error:
+            outcome = Outcome(action.entry.id, action.path, "failed", error.strerror or str(error))
+            self._as_before(action.entry.id)
+        self.outcomes.append(outcome)
+
+    def _write(self, action: Create | Update | Retire) -> Outcome:
+        entry = action.entry
+        if isinstance(action, Retire):
+            where = self.vault.retire(action.path, action.expected)
+            self.entries.pop(entry.id, None)
+            return Outcome(entry.id, action.path, "retired", where)
+        data = bytes_of(action.text)
+        if isinstance(action, Create):
+            size, mtime_ns = self.vault.create(action.path, data)
+            self.created += 1
+        else:
+            size, mtime_ns = self.vault.replace(action.path, data, action.expected)
+        self._remember(replace(entry, size=size, mtime_ns=mtime_ns))
+        if entry.trouble:
+            return Outcome(entry.id, action.path, entry.trouble, "other parts of the note were updated")
+        return Outcome(entry.id, action.path, "created" if isinstance(action, Create) else "updated")
+
+    def _keep(self, action: Keep) -> None:
+        if action.entry is not None:
+            self._remember(action.entry)
+        elif action.reason is KeepReason.REMOVED:
+            self.entries.pop(action.id, None)
+        self.outcomes.append(Outcome(action.id, action.path, _STATES.get(action.reason, action.reason.value), action.detail))
+
+    def _remember(self, entry: ManifestEntry) -> None:
+        self.entries[entry.id] = replace(entry, since=self.stamp) if entry.trouble and not entry.since else entry
+
+    def _as_before(self, note_id: str) -> None:
+        before = self.before.get(note_id)
+        if before is None:
+            self.entries.pop(note_id, None)
+        else:
+            self.entries[note_id] = before
+
+
+def room_error(outcomes: tuple[Outcome, ...], root: str) -> VaultError | None:
+    """Return the error for a run in which nothing could be written at all, None otherwise."""
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    if failed and not any(outcome.state in ("created", "updated", "retired") for outcome in outcomes):
+        return VaultError(f"Nothing could be written into {root}: {failed[0].path}: {failed[0].detail}.", path=failed[0].path)
+    return None
+
+
+__all__ = ["Applied", "EntryState", "Outcome", "apply", "room_error"]

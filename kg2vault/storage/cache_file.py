@@ -1,0 +1,68 @@
+"""What may be forgotten: `Cache`, results that cost time and are computed again when they are not there.
+
+Layer 2. A missing, damaged or outdated cache is an empty one. Nothing here decides what a note says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kg2vault.storage.base import Disk
+from kg2vault.storage.manifest_file import replace_file
+from kg2vault.storage.vault_dir import STATE_FOLDER
+from kg2vault.sync.observed import bytes_of, text_of
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """`edge_set`, `betweenness` and `sampled` belong together; `strangers` are notes without an id: path → (size, mtime in ns)."""
+
+    edge_set: str = ""
+    betweenness: Mapping[str, float] = field(default_factory=dict)
+    sampled: bool = False
+    strangers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    gate: str = ""  # state of the database's files when it had the manifest's fingerprint
+
+
+class CacheFile:
+    """`.kg2vault/cache.json` of one vault."""
+
+    def __init__(self, vault: Path, disk: Disk | None = None) -> None:
+        self.path = vault / STATE_FOLDER / "cache.json"
+        self.disk = disk or Disk()
+        self._loaded = Cache()
+
+    def load(self) -> Cache:
+        """Return the cache, an empty one when there is none that can be used."""
+        try:
+            raw = json.loads(text_of(self.path.read_bytes()))
+            if raw["version"] == _VERSION:
+                strangers = {str(path): (int(size), int(mtime)) for path, (size, mtime) in raw["strangers"].items()}
+                values = {str(key): float(value) for key, value in raw["betweenness"].items()}
+                self._loaded = Cache(str(raw["edge_set"]), values, bool(raw["sampled"]), strangers, str(raw["gate"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            self._loaded = Cache()
+        return self._loaded
+
+    def save(self, cache: Cache) -> None:
+        """Write the cache if it says something new; a failure is of no consequence."""
+        if cache == self._loaded:
+            return
+        raw = {
+            "version": _VERSION,
+            "edge_set": cache.edge_set,
+            "betweenness": cache.betweenness,
+            "sampled": cache.sampled,
+            "strangers": cache.strangers,
+            "gate": cache.gate,
+        }
+        try:
+            replace_file(self.disk, self.path, bytes_of(json.dumps(raw, ensure_ascii=False, sort_keys=True)))
+        except OSError:
+            return
+        self._loaded = cache
