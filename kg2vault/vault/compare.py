@@ -1,0 +1,79 @@
+"""The graph and the vault, side by side: `differences()` says in words where they are not the same.
+
+Layer 1, pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kg2vault.graph.model import KnowledgeGraph
+from kg2vault.vault.readback import VaultGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where vault and graph disagree: a stable code, one sentence, and the note it is about."""
+
+    code: str
+    message: str
+    path: str | None = None
+
+
+def differences(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tuple[str, str]] | None = None) -> list[Difference]:
+    """Compare nodes, edges, weights and membership. `linked` names the edges that are links in the notes, None for all of them."""
+    found = list(_nodes(graph, vault))
+    found.extend(_edges(graph, vault, linked))
+    found.extend(_membership(graph, vault))
+    found.extend(Difference("ghost-link", f"a link leads nowhere: {target}", path) for path, target in vault.ghosts)
+    found.extend(Difference("duplicate", f"a second note has the id {note_id}", path) for path, note_id in vault.copies)
+    return found
+
+
+def _nodes(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference]:
+    for key, concept in graph.concepts.items():
+        if key not in vault.concepts:
+            yield Difference("missing-note", f"the concept {concept.label} has no note")
+    for key, path in sorted(vault.concepts.items()):
+        if key not in graph.concepts:
+            yield Difference("extra-note", f"the note is of {key}, which is not in the graph", path)
+
+
+def _edges(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tuple[str, str]] | None) -> Iterator[Difference]:
+    wanted = {(edge.source, edge.target): edge.weight for edge in graph.edges if linked is None or (edge.source, edge.target) in linked}
+    labels: Mapping[str, str] = {key: concept.label for key, concept in graph.concepts.items()}
+    for (source, target), weight in wanted.items():
+        for here, there in ((source, target), (target, source)):
+            if here not in vault.concepts or there not in vault.concepts or here in vault.without_region:
+                continue
+            seen = vault.seen_from.get((here, there))
+            pair = f"{labels[here]} → {labels[there]}"
+            if seen is None:
+                yield Difference("missing-link", f"the link {pair} is missing", vault.concepts[here])
+            elif seen != weight:
+                yield Difference("wrong-weight", f"the link {pair} says {seen}, the graph {weight}", vault.concepts[here])
+    for here, there in sorted(vault.seen_from):
+        if (min(here, there), max(here, there)) not in wanted:
+            pair = f"{labels.get(here, here)} → {labels.get(there, there)}"
+            yield Difference("extra-link", f"the link {pair} is not an edge of the graph", vault.concepts.get(here))
+
+
+def _membership(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference]:
+    labels = {key: concept.label for key, concept in graph.concepts.items()}
+    homes = {key: community.id for key, community in graph.community_of().items()}
+    for key, path in sorted(vault.concepts.items()):
+        if key in graph.concepts and homes.get(key) != vault.community_of.get(key):
+            yield Difference("wrong-community", f"{labels[key]} names another community than the graph", path)
+    for community in graph.communities:
+        if community.id not in vault.members_of:
+            yield Difference("missing-note", f"the community {community.name} has no note")
+            continue
+        there = set(vault.members_of[community.id])
+        for key in community.members:
+            if key not in there and key in vault.concepts:
+                yield Difference("missing-member", f"the note of community {community.name} does not list {labels[key]}")
+        for key in sorted(there - set(community.members)):
+            yield Difference("extra-member", f"the note of community {community.name} lists {labels.get(key, key)}, which is not in it")
+    for identity in sorted(vault.members_of.keys() - {community.id for community in graph.communities}):
+        yield Difference("extra-note", f"there is a note of the community {identity}, which is not in the graph")

@@ -1,0 +1,114 @@
+"""The vault read back as a graph: `read_back()` finds the concepts, edges, weights and communities that the notes themselves say.
+
+Layer 1, pure. It knows nothing of the manifest and does not use what wrote the notes: it takes the text of every note that has a `kg_id`,
+follows each link as Obsidian does, and takes the first whole number after a related link as its weight.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kg2vault.vault.note import Note, parse
+from kg2vault.vault.wikilinks import Resolver, parse_links, property_link
+
+_NUMBER = re.compile(r"\d+")
+_RELATED = "related concepts"
+_MEMBERS = "concepts"
+
+
+@dataclass(slots=True)
+class VaultGraph:
+    """What the vault says. Edges are kept as seen from each end, so that a link that only one end has shows."""
+
+    concepts: dict[str, str] = field(default_factory=dict)  # concept key → path
+    seen_from: dict[tuple[str, str], int] = field(default_factory=dict)  # (this end, other end) → weight
+    without_region: set[str] = field(default_factory=set)  # concepts whose list of links the user took away
+    community_of: dict[str, str] = field(default_factory=dict)  # concept key → community id, as the concept's note says
+    members_of: dict[str, tuple[str, ...]] = field(default_factory=dict)  # community id → concept keys, as the community's note says
+    ghosts: list[tuple[str, str]] = field(default_factory=list)  # (path, target) of links in our regions that lead nowhere
+    copies: list[tuple[str, str]] = field(default_factory=list)  # (path, id) of notes whose id another note has too
+    left: set[str] = field(default_factory=set)  # concept keys whose note says that it left the graph
+
+
+def read_back(texts: Mapping[str, str], paths: Iterable[str]) -> VaultGraph:
+    """Read the notes in `texts` (path → text); `paths` is every file of the vault, which links are resolved against."""
+    notes = {path: parse(text) for path, text in sorted(texts.items())}
+    ids = _ids(notes)
+    found = VaultGraph()
+    owners: dict[str, str] = {}
+    for path, note_id in ids.items():
+        if note_id in owners:
+            found.copies.append((path, note_id))
+        else:
+            owners[note_id] = path
+    reader = _Reader(found, Resolver(paths), {path: ids[path] for path in owners.values()})
+    for note_id, path in owners.items():
+        reader.note(note_id, path, notes[path])
+    return found
+
+
+def _ids(notes: Mapping[str, Note]) -> dict[str, str]:
+    return {path: note.kg_id for path, note in notes.items() if note.kg_id}
+
+
+class _Reader:
+    """Reads one note after the other into a VaultGraph."""
+
+    def __init__(self, found: VaultGraph, resolver: Resolver, ids: Mapping[str, str]) -> None:
+        self.found = found
+        self.resolver = resolver
+        self.ids = ids
+
+    def note(self, note_id: str, path: str, note: Note) -> None:
+        kind, _, key = note_id.partition("/")
+        lines = [line for region in note.regions for line in region.body.splitlines()]
+        if kind == "concept" and note.properties.get("kg_status") == "left":
+            self.found.left.add(key)
+        elif kind == "concept":
+            self.found.concepts[key] = path
+            self._community(key, path, note.properties.get("kg_community"))
+            if not any(region.name == "concept" for region in note.regions):
+                self.found.without_region.add(key)
+            for other, weight in self._list(path, lines, _RELATED, "concept"):
+                self.found.seen_from[key, other] = weight
+        elif kind == "community" and note.properties.get("kg_status") != "left":
+            self.found.members_of[key] = tuple(other for other, _ in self._list(path, lines, _MEMBERS, "concept"))
+        self._ghosts(path, lines)
+
+    def _community(self, key: str, path: str, value: object) -> None:
+        link = property_link(value) if isinstance(value, str) else None
+        if link is None:
+            return
+        kind, _, identity = self._leads_to(link.target, path).partition("/")
+        if kind == "community":
+            self.found.community_of[key] = identity
+        else:
+            self.found.ghosts.append((path, link.target))
+
+    def _list(self, path: str, lines: list[str], heading: str, kind: str) -> list[tuple[str, int]]:
+        """Return (key, first number after the link) of each list line below a heading."""
+        below, rows = False, []
+        for line in lines:
+            if line.startswith("#"):
+                below = line.lstrip("#").strip().lower() == heading
+            elif below and line.lstrip().startswith("- "):
+                links = parse_links(line)
+                if not links:
+                    continue
+                target_kind, _, key = self._leads_to(links[0].target, path).partition("/")
+                number = _NUMBER.search(line, links[0].end)
+                if target_kind == kind:
+                    rows.append((key, int(number[0]) if number else 0))
+        return rows
+
+    def _ghosts(self, path: str, lines: list[str]) -> None:
+        for line in lines:
+            for link in parse_links(line):
+                if not link.markdown and self.resolver.resolve(link.target, path) is None:
+                    self.found.ghosts.append((path, link.target))
+
+    def _leads_to(self, target: str, path: str) -> str:
+        reached = self.resolver.resolve(target, path)
+        return self.ids.get(reached, "") if reached is not None else ""
