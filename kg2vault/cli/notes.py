@@ -1,0 +1,58 @@
+"""Commands about notes: demo, init, sync, verify, conflicts, resolve, restore, trash.
+
+Layer 4.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kg2vault import app
+from kg2vault.cli.frame import Call, command
+from kg2vault.cli.progress import Progress
+from kg2vault.result import OperationResult
+
+_SHOWN_NOTES = 200
+
+
+@click.command("demo")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path("kg2vault-demo"), metavar="[DIR]")
+@command
+def demo_command(call: Call, folder: Path) -> None:
+    """Build a sample vault from a bundled reading log in DIR (default: ./kg2vault-demo)."""
+    call.run("demo", lambda: app.demo(folder))
+
+
+@click.command("sync")
+@click.option("--dry-run", is_flag=True, help="Print what would be done and write nothing.")
+@click.option("--allow-retire", is_flag=True, help="Go on when many concepts would leave the vault.")
+@click.option("--allow-missing", is_flag=True, help="Go on when many notes are missing: you deleted them.")
+@click.option("--rebuild-manifest", is_flag=True, help="Forget our record and adopt the notes in the vault by their ids.")
+@click.option("--recluster", is_flag=True, help="Find the communities afresh.")
+@click.option("--full", is_flag=True, help="Read every note again, changed or not.")
+@command
+def sync_command(call: Call, **flags: Any) -> None:
+    """Bring the vault to what the graph says, once."""
+    show = _show_plan if flags["dry_run"] else None
+    with Progress(enabled=not (call.quiet or call.json)) as progress:
+        call.run("sync", lambda: app.sync(call.settings(), app.SyncFlags(**flags), progress=progress.step), show)
+
+
+def _show_plan(result: OperationResult) -> None:
+    notes = [note for note in result.data["notes"] if note["state"] in ("created", "updated", "retired")]
+    verbs = {"created": "create", "updated": "update", "retired": "retire"}
+    for note in notes[:_SHOWN_NOTES]:
+        click.echo(f"{verbs[note['state']]:<7} {note['path']}")
+    if len(notes) > _SHOWN_NOTES:
+        click.echo(f"… and {len(notes) - _SHOWN_NOTES} more (--json lists them all)")
+    click.echo(result.summary)
+
+
+@click.command("verify")
+@command
+def verify_command(call: Call) -> None:
+    """Read the vault back and compare it with the graph of the database."""
+    call.run("verify", lambda: app.verify(call.settings()))
