@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kg2vault import graphs
+from kg2vault.graph.model import Reading
 from kg2vault.leaving import fates
 from kg2vault.report import sync_result
 from kg2vault.result import OperationResult
@@ -99,7 +100,7 @@ def sync(
     return sync_result(ready.built, applied.outcomes, dry_run=False)
 
 
-def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: graphs.Reading, *, now: float) -> Prepared:
+def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Reading, *, now: float) -> Prepared:
     """Do everything that has no effect: load, build, render, scan and plan; raises what the guards raise."""
     loaded = None if flags.rebuild_manifest else stores.manifest.load()
     cache = stores.cache.load()

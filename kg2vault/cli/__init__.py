@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, "-V", "--version", prog_name="kg2vault", message="%(prog)s %(version)s")
 @global_options
 @click.pass_context
-def command_group(ctx: click.Context, **options: object) -> None:
+def command_group(ctx: click.Context, /, **options: object) -> None:
     """Mirror the tags of a local RSS reader into an Obsidian vault, as a knowledge graph."""
     ctx.obj = {key: value for key, value in options.items() if value not in (None, False, 0)}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,13 +99,10 @@ def show_problems(problems: tuple[Problem, ...]) -> None:
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the global options; it receives them as one `Call`, first."""
 
-    @global_options
-    @click.pass_context
-    @wraps(function)
-    def wrapper(ctx: click.Context, **options: Any) -> None:
+    def wrapper(ctx: click.Context, /, **options: Any) -> None:
         before = ctx.find_root().obj or {}
         own = {name: options.pop(name) for name in _GLOBAL}
         merged = {**before, **{key: value for key, value in own.items() if value not in (None, False, 0)}}
         function(Call(merged), **options)
 
-    return wrapper
+    return global_options(update_wrapper(click.pass_context(wrapper), function))

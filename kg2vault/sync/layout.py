@@ -11,11 +11,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kg2vault.sync.identify import Identifier
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import name_key
-from kg2vault.vault.wikilinks import Identify, Resolver, canonical_body, digest, fill
+from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,14 @@ class Layout:
 
 
 def lay_out(
-    desired: Mapping[str, DesiredNote], farewell: Callable[[ManifestEntry], DesiredNote], manifest: Manifest, scan: Scan, *, now: float = 0.0,
+    desired: Mapping[str, DesiredNote],
+    farewell: Callable[[ManifestEntry], DesiredNote],
+    manifest: Manifest,
+    scan: Scan,
+    *,
+    now: float = 0.0,
     settle_seconds: float = 0.0,
-) -> Layout:  # fmt: skip
+) -> Layout:
     """Place the desired notes. `farewell` gives the note for an entry whose concept left the graph."""
     winners, losers = choose(desired, manifest, scan)
     missing = tuple(
@@ -85,7 +91,9 @@ def lay_out(
         for key, found in winners.items()
         if found.text is None and (key in leaving or key not in wanted or _must_look(wanted[key], manifest.entries.get(key)))
     }
-    identify = _Identifier(paths, manifest, scan, {**desired, **gone})
+    named = {**desired, **gone}
+    usual = {f"{note.folder}/{stem}.md": key for key, note in named.items() for stem in note.stems}
+    identify = Identifier(paths, manifest, scan, {key: note.name for key, note in named.items()}, usual)
     return Layout(paths, wanted, leaving, winners, losers, unseen, missing, frozenset(to_read), identify.meaning_in, identify.reaching_from)
 
 
@@ -172,52 +180,3 @@ def _fill_value(value: object, paths: Mapping[str, str]) -> object:
     if isinstance(value, tuple):
         return tuple(_fill_value(part, paths) for part in value)
     return value
-
-
-class _Identifier:
-    """Tells which of our notes a link leads to: as Obsidian resolves it now, or as we wrote it last time."""
-
-    def __init__(self, paths: Mapping[str, str], manifest: Manifest, scan: Scan, notes: Mapping[str, DesiredNote]) -> None:
-        self._scan = scan
-        self._labels = {key: note.name for key, note in notes.items()}
-        self._now = {path: key for key, path in paths.items()}
-        self._before = {entry.path: key for key, entry in manifest.entries.items()}
-        self._usual = {f"{note.folder}/{stem}.md": key for key, note in notes.items() for stem in note.stems}
-        self._entries = manifest.entries
-        self._resolver: Resolver | None = None
-
-    def meaning_in(self, source: str) -> Identify:
-        def identify(target: str) -> tuple[str, str] | None:
-            key = self._lookup(target, source)
-            if key is None:
-                return None
-            entry = self._entries.get(key)
-            return key, self._labels.get(key) or (entry.label if entry else "")
-
-        return identify
-
-    def reaching_from(self, source: str) -> Callable[[str], bool]:
-        return lambda target: self._reached(target, source) is not None
-
-    def _reached(self, target: str, source: str) -> str | None:
-        whole = _with_extension(target)
-        if whole in self._now:
-            return self._now[whole]
-        if self._resolver is None:
-            self._resolver = Resolver(self._scan.paths)
-        found = self._resolver.resolve(target, source)
-        return self._now.get(found) if found is not None else None
-
-    def _lookup(self, target: str, source: str) -> str | None:
-        reached = self._reached(target, source)
-        if reached is not None:
-            return reached
-        assert self._resolver is not None
-        if self._resolver.resolve(target, source) is not None:
-            return None  # it leads to somebody else's note
-        whole = _with_extension(target)
-        return self._before.get(whole) or self._usual.get(whole)
-
-
-def _with_extension(target: str) -> str:
-    return target if target[-3:].lower() == ".md" else f"{target}.md"

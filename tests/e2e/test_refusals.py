@@ -32,7 +32,7 @@ def test_a_missing_database_is_named_and_not_created(terminal, tmp_path):
     assert not terminal.db.parent.exists()
 
 
-@pytest.mark.parametrize("content, word", [(b"", "hermes.db"), (b"this is no database, it is a letter" * 99, "hermes.db")])
+@pytest.mark.parametrize(("content", "word"), [(b"", "hermes.db"), (b"this is no database, it is a letter" * 99, "hermes.db")])
 def test_a_file_that_is_no_database_is_named(terminal, tmp_path, content, word):
     terminal.db = tmp_path / "hermes.db"
     terminal.db.write_bytes(content)
@@ -90,7 +90,7 @@ def test_no_vault_set_says_where_to_set_it(topics, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    ("text", "words"),
     [
         ("vualt:\n  path: x\n", (":1", "unknown key vualt", "vault")),
         ("graph:\n  min_items: many\n", (":2", "graph.min_items", "whole number")),

@@ -29,7 +29,7 @@ def test_a_concept_note_shows_weights_in_order_and_both_ends_link_each_other(ter
     assert "- [Item 1](https://example.org/1) — Example feed, 2026-01-01" in web
 
 
-@pytest.mark.parametrize("name, concepts, edges", [("pyvideo", 752, 3077), ("jser", 329, 2299)])
+@pytest.mark.parametrize(("name", "concepts", "edges"), [("pyvideo", 752, 3077), ("jser", 329, 2299)])
 def test_a_real_corpus_becomes_exactly_its_graph(name, concepts, edges, tmp_path, vault, no_aliases):
     terminal = Terminal(corpus(name, tmp_path), vault, tmp_path, "--aliases", no_aliases)
     envelope = terminal.json("sync")
@@ -44,7 +44,7 @@ def test_a_real_corpus_becomes_exactly_its_graph(name, concepts, edges, tmp_path
     assert tree(vault) == before
 
 
-@pytest.mark.parametrize("name, concepts, edges", [("pyvideo", 752, 3077), ("jser", 329, 2299)])
+@pytest.mark.parametrize(("name", "concepts", "edges"), [("pyvideo", 752, 3077), ("jser", 329, 2299)])
 def test_an_independent_reader_of_the_vault_finds_the_same_graph(name, concepts, edges, tmp_path, vault, no_aliases):
     import obsidiantools.api as otools
 

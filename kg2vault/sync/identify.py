@@ -1,0 +1,69 @@
+"""Which of our notes a link means: `Identifier`.
+
+Layer 1, pure. A link is taken as Obsidian resolves it today; one that leads nowhere is taken as we wrote it last time, so that a note moved
+behind Obsidian's back does not make every link to it look edited. A link to somebody else's note is never ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kg2vault.sync.manifest import Manifest
+from kg2vault.sync.observed import Scan
+from kg2vault.vault.wikilinks import Identify, Resolver
+
+
+class Identifier:
+    """`paths` is id → path today, `labels` id → shown name, `usual` path → id for the places we would choose ourselves."""
+
+    def __init__(
+        self, paths: Mapping[str, str], manifest: Manifest, scan: Scan, labels: Mapping[str, str], usual: Mapping[str, str] | None = None
+    ) -> None:
+        self._scan = scan
+        self._labels = labels
+        self._now = {path: key for key, path in paths.items()}
+        self._before = {entry.path: key for key, entry in manifest.entries.items()}
+        self._usual = usual or {}
+        self._entries = manifest.entries
+        self._resolver: Resolver | None = None
+
+    def meaning_in(self, source: str) -> Identify:
+        """Return the function that tells which note (id, label) a link in the note at `source` means, None when it is not ours."""
+
+        def identify(target: str) -> tuple[str, str] | None:
+            key = self._lookup(target, source)
+            if key is None:
+                return None
+            entry = self._entries.get(key)
+            return key, self._labels.get(key) or (entry.label if entry else "")
+
+        return identify
+
+    def reaching_from(self, source: str) -> Callable[[str], bool]:
+        """Return the function that tells whether a link in the note at `source` leads to one of our notes today."""
+        return lambda target: self._reached(target, source) is not None
+
+    def _reached(self, target: str, source: str) -> str | None:
+        whole = _with_extension(target)
+        if whole in self._now:
+            return self._now[whole]
+        found = self._resolve(target, source)
+        return self._now.get(found) if found is not None else None
+
+    def _lookup(self, target: str, source: str) -> str | None:
+        reached = self._reached(target, source)
+        if reached is not None:
+            return reached
+        if self._resolve(target, source) is not None:
+            return None
+        whole = _with_extension(target)
+        return self._before.get(whole) or self._usual.get(whole)
+
+    def _resolve(self, target: str, source: str) -> str | None:
+        if self._resolver is None:
+            self._resolver = Resolver(self._scan.paths)
+        return self._resolver.resolve(target, source)
+
+
+def _with_extension(target: str) -> str:
+    return target if target[-3:].lower() == ".md" else f"{target}.md"
