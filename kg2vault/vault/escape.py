@@ -54,7 +54,7 @@ _NUMBERED = re.compile(r"\d{1,9}(?=[.)](?: |$))")
 
 _HTTP = re.compile(r"(https?)://([^/?#\\]*)(.*)", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"((?:[A-Za-z0-9._~-]|[^\x00-\x7f])+)(?::([0-9]{1,5}))?")
-_ADDRESS_PART = re.compile(r"%[0-9A-Fa-f]{2}|(?P<encode>[^A-Za-z0-9/?#&=+,;:@!'._~-]|(?<=:):)")
+_ADDRESS_PART = re.compile(r"%[0-9A-Fa-f]{2}|(?P<encode>[^A-Za-z0-9/?#&=+,;:@!'._~-]|(?<=:):|(?<=~)~)")
 _ENTITY_END = re.compile(r"(&\w{1,32});")
 
 
@@ -132,7 +132,7 @@ def _wide(found: re.Match[str]) -> str:
 
 _LOOKALIKES = (
     (re.compile(r"`"), "ˋ"),
-    (re.compile(r"[\[\]|$<]|(?<!\S)(?<!^)#|%{2,}|:{2,}|\\$"), _wide),
+    (re.compile(r"[\[\]|$<]|(?<!\S)(?<!^)#|%{2,}|:{2,}|~{2,}|={2,}|\\$"), _wide),
 )
 
 

@@ -61,7 +61,7 @@ _HTML_BLOCK = re.compile(
 )
 _RAW_END = re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)
 _TAG_END = re.compile(r"[^<>]*+>")
-_BLANK_LINE = re.compile(r"\n[ \t\r]*(?:\n|$)")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*+(?:\n|\Z)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -71,6 +71,7 @@ def parse_links(text: str) -> tuple[WikiLink, ...]:
     if "[" not in text:
         return ()
     links: list[WikiLink] = []
+    reader = _Reader(text)
     at = 0
     while found := _CONSTRUCT.search(text, at):
         start, before, at = found.start(), at, found.end()
@@ -81,7 +82,7 @@ def parse_links(text: str) -> tuple[WikiLink, ...]:
             if written is not None:
                 links.append(written)
         elif kind is not None:
-            at = _skip(text, found, kind)
+            at = reader.skip(found, kind)
     return tuple(links)
 
 
@@ -113,59 +114,73 @@ def _split(written: str) -> tuple[str, str]:
     return target.rstrip(), mark + subpath
 
 
-def _skip(text: str, found: re.Match[str], kind: str) -> int:
-    """Return where the construct that `found` opens ends; behind its opening when it is never closed and then is nothing."""
-    start, at = found.start(), found.end()
-    if kind == "markup":
-        return _skip_markup(text, start, at, found["markup"].lower())
-    mark = text[start:at]
-    if kind != "math" and len(mark) >= 3 and _begins_block(text, start) and not (mark[0] == "`" and "`" in text[at : _line_end(text, at)]):
-        # Ends with a fence of its own kind at least as long, or with the text.
-        closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$", re.MULTILINE).search(text, at)
-        return closing.end() if closing else len(text)
-    return at if kind == "tildes" else _skip_span(text, mark, at)
+class _Reader:
+    """Knows where what cannot hold a link ends. Remembers what it looked for in vain, so that no text takes quadratic time."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._paragraph = -1
+        self._absent: dict[str, int] = {}  # delimiter → up to where it is known not to occur
 
-def _skip_markup(text: str, start: int, at: int, name: str) -> int:
-    if name == "!--":
-        closing = text.find("-->", at)
-        if closing >= 0:
-            return closing + 3
-        return len(text) if _begins_block(text, start) else at
-    if name in _RAW and _begins_block(text, start):
-        closed = _RAW_END.search(text, at)
-        return closed.end() if closed else len(text)
-    if _HTML_BLOCK.fullmatch(name) and _begins_block(text, start):
-        return _paragraph_end(text, at)
-    tag = _TAG_END.match(text, at, _paragraph_end(text, at))
-    return tag.end() if tag else at
+    def skip(self, found: re.Match[str], kind: str) -> int:
+        """Return where the construct that `found` opens ends; behind its opening when it is never closed and then is nothing."""
+        start, at = found.start(), found.end()
+        if kind == "markup":
+            return self._skip_markup(start, at, found["markup"].lower())
+        mark = self.text[start:at]
+        if kind != "math" and len(mark) >= 3 and self._begins_block(start) and (mark[0] == "~" or "`" not in self._rest_of_line(at)):
+            # Ends with a fence of its own kind at least as long, or with the text.
+            closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$", re.MULTILINE).search(self.text, at)
+            return closing.end() if closing else len(self.text)
+        return at if kind == "tildes" else self._skip_span(mark, at)
 
+    def _skip_markup(self, start: int, at: int, name: str) -> int:
+        text = self.text
+        if name == "!--":
+            closing = self._find("-->", at, len(text))
+            if closing >= 0:
+                return closing + 3
+            return len(text) if self._begins_block(start) else at
+        if name in _RAW and self._begins_block(start):
+            closed = _RAW_END.search(text, at)
+            return closed.end() if closed else len(text)
+        if _HTML_BLOCK.fullmatch(name) and self._begins_block(start):
+            return self._paragraph_end(at)
+        tag = _TAG_END.match(text, at, self._paragraph_end(at))
+        return tag.end() if tag else at
 
-def _skip_span(text: str, mark: str, at: int) -> int:
-    """Skip inline code or display math that ends within its paragraph: a code span ends with a run of backticks exactly as long."""
-    char, limit = mark[0], _paragraph_end(text, at)
-    closing = text.find(mark, at, limit)
-    while closing >= 0:
-        after = closing + len(mark)
-        if char == "$" or (text[closing - 1] != char and text[after : after + 1] != char):
-            return after
-        while text[after : after + 1] == char:
-            after += 1
-        closing = text.find(mark, after, limit)
-    return at
+    def _skip_span(self, mark: str, at: int) -> int:
+        """Skip inline code or display math that ends within its paragraph: a code span ends with a run of backticks exactly as long."""
+        text, char, limit = self.text, mark[0], self._paragraph_end(at)
+        after = at
+        while (closing := self._find(mark, after, limit)) >= 0:
+            after = closing + len(mark)
+            if char == "$" or (text[closing - 1] != char and text[after : after + 1] != char):
+                return after
+            while text[after : after + 1] == char:
+                after += 1
+        self._absent[mark] = limit
+        return at
 
+    def _find(self, mark: str, at: int, limit: int) -> int:
+        if self._absent.get(mark, -1) >= limit:
+            return -1
+        found = self.text.find(mark, at, limit)
+        if found < 0:
+            self._absent[mark] = limit
+        return found
 
-def _begins_block(text: str, start: int) -> bool:
-    line = text.rfind("\n", 0, start) + 1
-    container = _CONTAINER.match(text, line, start)
-    return container is not None and container.end() == start
+    def _begins_block(self, start: int) -> bool:
+        line = self.text.rfind("\n", 0, start) + 1
+        container = _CONTAINER.match(self.text, line, start)
+        return container is not None and container.end() == start
 
+    def _rest_of_line(self, at: int) -> str:
+        end = self.text.find("\n", at)
+        return self.text[at : end if end >= 0 else len(self.text)]
 
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _paragraph_end(text: str, at: int) -> int:
-    blank = _BLANK_LINE.search(text, at)
-    return blank.start() if blank else len(text)
+    def _paragraph_end(self, at: int) -> int:
+        if at > self._paragraph:
+            blank = _BLANK_LINE.search(self.text, at)
+            self._paragraph = blank.start() if blank else len(self.text)
+        return self._paragraph

@@ -1,8 +1,8 @@
 """Links between notes: tokens in templates, the one writer, and the canonical form that survives a rename.
 
 Layer 1, pure. A template names the note it links to by id (`token`); `fill` turns that into a link once every note has a path, or into
-plain words when the note has none, so no link is a ghost. `canonical_body` is the way back: links that lead to our notes become tokens again, so
-Obsidian's rewriting of a link after a rename is not taken for an edit. The parser is in linkscan.py, the resolver in resolve.py.
+plain words when the note has none, so no link is a ghost. `canonical_body` is the way back: links that lead to our notes become tokens
+again, so Obsidian's rewriting of a link after a rename is not taken for an edit. The parser is in linkscan.py, the resolver in resolve.py.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def _target(path: str) -> str | None:
             break
     if not segments:
         return None
-    name = segments[-1]
-    if name.endswith(".md") and "." not in name[:-3]:
-        segments[-1] = name[:-3]
+    stem = segments[-1].removesuffix(".md")
+    if stem and "." not in stem and not _UNLINKABLE.search(stem):
+        segments[-1] = stem
     return "/".join(segments)
 
 
