@@ -5,6 +5,9 @@ Layer 0: imported by everything, imports nothing of ours.
     Kg2VaultError                70  a bug, when it is raised bare
     ├── ConfigError               2  config.yaml, aliases.yaml or the command line
     ├── SourceError               3  hermes.db: missing, unreadable, not the reader's schema
+    │   ├── SourceMissing         3  there is no such file (or none was found)
+    │   ├── SourceDenied          3  it is there, but we may not read it
+    │   ├── SourceSchema          3  it lacks the table or column everything comes from
     │   └── SourceBusy            3  somebody holds the database; trying again helps
     ├── VaultError                4  the vault: missing, not writable, not mounted
     ├── ManifestError             5  our own state is corrupt or from a newer version
@@ -67,6 +70,24 @@ class SourceError(Kg2VaultError):
 
     exit_code = ExitCode.SOURCE
     code = "source"
+
+
+class SourceMissing(SourceError):
+    """There is no database where one was named, or none in any of the usual places."""
+
+    code = "source-missing"
+
+
+class SourceDenied(SourceError):
+    """The database is there, but the system does not let this program read it."""
+
+    code = "source-denied"
+
+
+class SourceSchema(SourceError):
+    """The database lacks the table or the column everything comes from."""
+
+    code = "source-schema"
 
 
 class SourceBusy(SourceError):
