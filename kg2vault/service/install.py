@@ -16,7 +16,7 @@ from typing import Literal
 from kg2vault.errors import ServiceError
 from kg2vault.service.base import JobState, Runner, ServiceManager, Timing, run_command
 from kg2vault.service.launchd import Launchd
-from kg2vault.service.spec import ServiceSpec
+from kg2vault.service.spec import LABEL_PREFIX, ServiceSpec
 from kg2vault.service.systemd import Systemd
 
 Action = Literal["installed", "unchanged", "updated", "removed", "absent"]
@@ -140,6 +140,12 @@ def drift(manager: ServiceManager, spec: ServiceSpec) -> str | None:
         return f"The service file cannot be read ({error}). Run `kg2vault service install`."
     changed = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
     return f"The service file differs in {', '.join(changed) or 'its layout'}. Run `kg2vault service install`."
+
+
+def installed_labels(manager: ServiceManager) -> tuple[str, ...]:
+    """Return the labels of every vault's service that has a file, sorted: one whose vault was moved is still among them."""
+    pattern = manager.file_of(f"{LABEL_PREFIX}.*")
+    return tuple(sorted(path.stem for path in pattern.parent.glob(pattern.name)))
 
 
 def missing_paths(manager: ServiceManager, label: str) -> tuple[str, ...]:

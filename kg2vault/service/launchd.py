@@ -144,7 +144,7 @@ class Launchd:
         if done.code in _NO_DOMAIN_CODES or any(phrase in words for phrase in _NO_DOMAIN_WORDS):
             return NoSessionError(
                 f"There is no graphical session of this user ({self._domain}), so no launch agent can be started: "
-                "over ssh, or as another user, macOS may have none. Log in at the Mac's screen and run it again there, or run `kg2vault watch`."
+                "over ssh, or as another user, macOS may have none. Log in at the Mac itself and run it there, or run `kg2vault watch`."
             )
         return ServiceError(f"{what}: {done.said or 'no reason given'} (exit code {done.code}). Log out and in, then try again.")
 

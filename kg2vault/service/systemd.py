@@ -14,6 +14,7 @@ from kg2vault.errors import ServiceError
 from kg2vault.service.base import Completed, JobState, Runner, run_command
 from kg2vault.service.spec import PERMANENT, RESTART_SECONDS, STOP_SECONDS, ServiceSpec
 
+_ENV = "/usr/bin/env"
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_/.:=@+,-]+")
 _NO_BUS = ("failed to connect to bus", "failed to connect to user scope bus", "no medium found", "$dbus_session_bus_address")
 _ABSENT = ("does not exist", "not loaded", "not-found", "no such file")
@@ -155,10 +156,16 @@ def escape_word(word: str, *, dollars: bool = True) -> str:
 
 
 def _command_line(words: tuple[str, ...]) -> str:
-    # The program's own path is not searched for variables, so `$$` there would be two dollars; but its argv[0] is, which these two change.
+    """Return the words of ExecStart; a program whose path systemd itself cannot run is started by env(1), which takes any but one with `=`.
+
+    systemd refuses quotes and backslashes in the program's path ("Executable name contains special characters"). It replaces variables
+    in argv[0], by which Python finds its environment, but not in the path: so there is no way to write a `${` or `$$` in both.
+    """
     program = words[0]
-    if "${" in program or "$$" in program:
-        raise ServiceError(f"systemd cannot run a path with `${{` or `$$` in it: {program}. Install kg2vault elsewhere.", path=program)
+    if re.search(r"[\"'\\]|\$[{$]", program):
+        if "=" in program:
+            raise ServiceError(f"systemd cannot run a path like {program}. Install kg2vault where no name has quotes or `=`.", path=program)
+        return " ".join((_ENV, *(escape_word(word) for word in words)))
     return " ".join((escape_word(program, dollars=False), *(escape_word(word) for word in words[1:])))
 
 
