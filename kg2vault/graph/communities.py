@@ -54,6 +54,21 @@ def partition_of(graph: KnowledgeGraph) -> Partition:
     return Partition(edges_digest=graph.edges_digest, communities=kept)
 
 
+def modularity(graph: KnowledgeGraph, division: Partition, *, resolution: float = 1.0) -> float:
+    """Return the weighted modularity of a partition of this graph; concepts it does not mention count as communities of their own."""
+    position = {key: node for node, key in enumerate(graph.concepts)}
+    parts = [[position[key] for key in community.members if key in position] for community in division.communities]
+    return partition.modularity(_pairs(graph), parts, resolution=resolution)
+
+
+def fresh_partition(graph: KnowledgeGraph, *, min_size: int = 3, resolution: float = 1.0) -> Partition:
+    """Return the partition a first run would find in this graph, to hold the standing one against (`modularity`)."""
+    found = find_communities(
+        list(graph.concepts.values()), _pairs(graph), Terms(min_size=min_size, resolution=resolution), digest=graph.edges_digest
+    )
+    return Partition(graph.edges_digest, tuple(PreviousCommunity(c.id, c.name, c.label, c.members) for c in found))
+
+
 def edges_digest(concepts: Sequence[Concept], pairs: Sequence[Pair], terms: Terms) -> str:
     """Return a digest of the weighted edges and of the settings that change what is found in them."""
     lines = [f"{terms.min_size} {terms.resolution!r}"]
@@ -91,9 +106,12 @@ def find_communities(
     return _identify(members, previous.communities if previous else (), labels)
 
 
-def _identify(
-    found: Sequence[tuple[str, ...]], previous: Sequence[PreviousCommunity], labels: Mapping[str, str]
-) -> tuple[Community, ...]:
+def _pairs(graph: KnowledgeGraph) -> list[Pair]:
+    position = {key: node for node, key in enumerate(graph.concepts)}
+    return [(position[edge.source], position[edge.target], edge.weight) for edge in graph.edges]
+
+
+def _identify(found: Sequence[tuple[str, ...]], previous: Sequence[PreviousCommunity], labels: Mapping[str, str]) -> tuple[Community, ...]:
     heirs = _inheritance(found, previous)
     taken_ids = {old.id for old in previous}
     taken_names: set[str] = set()

@@ -15,7 +15,7 @@ from kg2vault.graph.model import KnowledgeGraph, Metrics
 
 DIGITS = 10
 _DAMPING = 0.85  # Page and others 1998
-_PAGERANK_ERROR = 1e-9  # summed over all concepts: far below the rounding, so the number of rounds does not show
+_PAGERANK_ERROR = 1e-12  # summed over all concepts: far below the rounding, so the number of rounds does not show
 _PAGERANK_ROUNDS = 1000
 
 
@@ -40,12 +40,15 @@ def betweenness_cache_of(graph: KnowledgeGraph) -> BetweennessCache:
 def measure(
     keys: Sequence[str], pairs: Sequence[Pair], *, exact_up_to: int = 5000, cached: BetweennessCache | None = None
 ) -> tuple[dict[str, Metrics], bool]:
-    """Measure every concept; the flag says whether betweenness was sampled."""
+    """Measure every concept; the flag says whether betweenness was sampled, as it is for more than `exact_up_to` concepts."""
     size = len(keys)
     degree, strength = degrees(size, pairs)
-    between, sampled = _betweenness(keys, pairs, exact_up_to, cached)
-    rank = pagerank(size, pairs)
     part = components(size, pairs)
+    rank = pagerank(size, pairs)
+    sampled = size > exact_up_to
+    between = _remembered(keys, pairs, sampled, cached)
+    if between is None:
+        between = sampled_betweenness(keys, pairs, part) if sampled else betweenness(size, pairs)
     return {key: Metrics(degree[i], strength[i], between[i], rank[i], part[i]) for i, key in enumerate(keys)}, sampled
 
 
@@ -66,11 +69,20 @@ def betweenness(size: int, pairs: Sequence[Pair]) -> list[float]:
         return [0.0] * size
     import rustworkx
 
-    graph = rustworkx.PyGraph(multigraph=False)
+    graph = rustworkx.PyGraph(multigraph=True)
     graph.add_nodes_from(range(size))
     graph.extend_from_edge_list([(first, second) for first, second, _ in pairs])
     values = rustworkx.graph_betweenness_centrality(graph, normalized=True)
     return [rounded(values[node]) for node in range(size)]
+
+
+def sampled_betweenness(keys: Sequence[str], pairs: Sequence[Pair], component: Sequence[int]) -> list[float]:
+    """Return an estimate of `betweenness` that takes seconds where the exact answer takes minutes; good for ranking, see `sampling`."""
+    from kg2vault.graph import sampling
+
+    if len(keys) < 3 or not pairs:
+        return [0.0] * len(keys)
+    return [rounded(value) for value in sampling.estimate(keys, pairs, sampling.sample_size(len(keys), len(pairs)), component)]
 
 
 def pagerank(size: int, pairs: Sequence[Pair]) -> list[float]:
@@ -81,9 +93,9 @@ def pagerank(size: int, pairs: Sequence[Pair]) -> list[float]:
         return [rounded(1 / size)] * size
     import rustworkx
 
-    graph = rustworkx.PyDiGraph(multigraph=False)
+    graph = rustworkx.PyDiGraph(multigraph=True)  # each edge comes once each way; False would look for repeats
     graph.add_nodes_from(range(size))
-    graph.extend_from_weighted_edge_list([(a, b, w) for first, second, w in pairs for a, b in ((first, second), (second, first))])
+    graph.add_edges_from([edge for first, second, weight in pairs for edge in ((first, second, weight), (second, first, weight))])
     values = rustworkx.pagerank(graph, alpha=_DAMPING, weight_fn=float, tol=_PAGERANK_ERROR / size, max_iter=_PAGERANK_ROUNDS)
     return [rounded(values[node]) for node in range(size)]
 
@@ -120,12 +132,10 @@ def edge_set_digest(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> st
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _betweenness(
-    keys: Sequence[str], pairs: Sequence[Pair], exact_up_to: int, cached: BetweennessCache | None
-) -> tuple[list[float], bool]:
-    sampled = False
-    if cached is not None and cached.sampled == sampled:
-        digest = edge_set_digest(keys, [(keys[first], keys[second]) for first, second, _ in pairs])
-        if digest == cached.edge_set_digest and all(key in cached.values for key in keys):
-            return [cached.values[key] for key in keys], sampled
-    return betweenness(len(keys), pairs), sampled
+def _remembered(keys: Sequence[str], pairs: Sequence[Pair], sampled: bool, cached: BetweennessCache | None) -> list[float] | None:
+    if cached is None or cached.sampled != sampled:
+        return None
+    digest = edge_set_digest(keys, [(keys[first], keys[second]) for first, second, _ in pairs])
+    if digest != cached.edge_set_digest or any(key not in cached.values for key in keys):
+        return None
+    return [cached.values[key] for key in keys]

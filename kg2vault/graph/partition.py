@@ -58,9 +58,7 @@ def modularity(pairs: Sequence[Pair], parts: Sequence[Sequence[int]], *, resolut
     return inside / total - resolution * expected
 
 
-def _leiden(
-    pairs: Sequence[Pair], ties: Sequence[tuple[str, str, float]], start: Mapping[str, int], resolution: float
-) -> list[list[int]]:
+def _leiden(pairs: Sequence[Pair], ties: Sequence[tuple[str, str, float]], start: Mapping[str, int], resolution: float) -> list[list[int]]:
     if not pairs:
         return []
     import graspologic_native
