@@ -123,7 +123,7 @@ def display(text: str, limit: int = TEXT_LIMIT) -> str:
     shown = shorten(plain(text), limit)
     for pattern, change in _LOOKALIKES:
         shown = pattern.sub(change, shown)
-    return shown or UNTITLED
+    return (shown.replace(">", "＞") if "＜" in shown else shown) or UNTITLED
 
 
 def _wide(found: re.Match[str]) -> str:

@@ -38,8 +38,8 @@ _HASH = "[0-9][0-9a-f]{5}"
 _TAKEN_ENDING = re.compile(rf" {_HASH}$| \((?:concept|community|home|item|feed)(?: {_HASH})?\)$")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?=\.|$)", re.IGNORECASE)
 
-_SHARP = re.compile(r"(?<!\w)([^\W\d_])#(?![\w#])")
-_SHARP_BACK = re.compile(r"(?<!\w)([^\W\d_])-sharp(?!\w)")
+_SHARP = re.compile(r"(?<!\w)([^\W\d_])#(?![^\W\d]|#)")
+_SHARP_BACK = re.compile(r"(?<!\w)([^\W\d_])-sharp(?![^\W\d])")
 _NET = re.compile(r"^\.(?=net(?!\w))", re.IGNORECASE)
 _NET_BACK = re.compile(r"^dot-(?=net(?!\w))")
 _HASHTAG = re.compile(r"^#(?=\w)")
@@ -67,8 +67,8 @@ _SYMBOLS = {
     "<": "less-than", ">": "greater-than", '"': "quote", "^": "caret", "$": "dollar", "`": "backtick", "[": "bracket", "]": "bracket",
 }  # fmt: skip
 
-_PLUSES = re.compile(r"(?<!\w)([^\W\d_])\+\+(?![\w+])")
-_PLUSES_BACK = re.compile(r"(?<!\w)([^\W\d_])-plus-plus(?!\w)")
+_PLUSES = re.compile(r"(?<!\w)([^\W\d_])\+\+(?![^\W\d]|\+)")
+_PLUSES_BACK = re.compile(r"(?<!\w)([^\W\d_])-plus-plus(?![^\W\d])")
 _JS = re.compile(r"(?<=\w)\.(?=js(?!\w))", re.IGNORECASE)
 _JS_BACK = re.compile(r"(?<=\w)-(?=js(?!\w))")
 _TAG_HASH_ENDING = re.compile(rf"-{_HASH}$")

@@ -87,7 +87,8 @@ def test_a_link_is_taken_apart(text: str, link_found: WikiLink) -> None:
 @pytest.mark.parametrize(
     ("value", "target"),
     [
-        ("[[A]]", "A"), ("[[a/b.md|B]]", "a/b.md"), ("[[A]] (0.7)", None), ("see [[A]]", None), ("[[A]] and [[B]]", "A]] and [[B"), ("[[]]", None),
+        ("[[A]]", "A"), ("[[a/b.md|B]]", "a/b.md"), ("[[A]] (0.7)", None), ("see [[A]]", None),
+        ("[[A]] and [[B]]", "A]] and [[B"), ("[[]]", None),
         ("", None),
     ],
 )  # fmt: skip
@@ -143,7 +144,8 @@ for piece in {pieces!r}:
 
 
 VAULT = [
-    "Note.md", "a/Note.md", "a/b/Note.md", "a/b/c/Deep.md", "z/Only.md", "Log.md", "KG/node.js.md", "KG/Python.md", "Notes/Python.md", "KG/React.js.md",
+    "Note.md", "a/Note.md", "a/b/Note.md", "a/b/c/Deep.md", "z/Only.md", "Log.md", "KG/node.js.md",
+    "KG/Python.md", "Notes/Python.md", "KG/React.js.md",
     "files/node.js", "foo.md.md", "x/foo.md", "Caf\u0065\u0301.md", "a\u00a0b.md", "pic.png", "aa/Same.md", "bb/Same.md", "KG", "a/b",
 ]  # fmt: skip
 
@@ -269,7 +271,8 @@ names = st.text(st.sampled_from("ab[]|#`$<%:~ \\é*\x1e"), min_size=1, max_size=
 @settings(deadline=None, max_examples=200)
 @given(names, names, names)
 def test_what_we_wrote_is_recognised_as_what_we_meant(one: str, two: str, three: str) -> None:
-    template = f"{token('concept/a', one)} · {token('concept/node.js', two)}\n- {token('concept/c#', three)} — 3 \n- {token('concept/gone', one)}\n\n"
+    links = f"{token('concept/a', one)} · {token('concept/node.js', two)}"
+    template = f"{links}\n- {token('concept/c#', three)} — 3 \n- {token('concept/gone', one)}\n\n"
     assert canonical_body(fill(template, PATHS), identify) == canonical_body(fill(template, PATHS, keep_tokens=True), None)
 
 
@@ -289,7 +292,8 @@ def test_a_rename_or_other_line_ends_are_no_edit(changed: str) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    ["- [[KG/a|My A]] — 3\n- b", "- [[KG/a#H|A]] — 3\n- b", "- ![[KG/a|A]] — 3\n- b", "- A — 3\n- b", "- `[[KG/a|A]]` — 3\n- b", "- [[KG/b|A]] — 3\n- b",
+    ["- [[KG/a|My A]] — 3\n- b", "- [[KG/a#H|A]] — 3\n- b", "- ![[KG/a|A]] — 3\n- b",
+     "- A — 3\n- b", "- `[[KG/a|A]]` — 3\n- b", "- [[KG/b|A]] — 3\n- b",
      "- \x1econcept/a\x1fA\x1d — 3\n- b", "- [[KG/a|A]] — 3\n\n- b", " - [[KG/a|A]] — 3\n- b"],
 )  # fmt: skip
 def test_anything_else_is_an_edit(changed: str) -> None:
