@@ -139,10 +139,11 @@ class _TableReader:
 
     def _read_never_merge(self, node: Node) -> None:
         for item in self._list(node, "never_merge"):
-            words = [self._word(part, "never_merge") for part in self._list(item, "an entry of never_merge")]
-            if len(words) != 2:
+            parts = self._list(item, "an entry of never_merge")
+            words = [self._word(part, "never_merge") for part in parts]
+            if parts and len(parts) != 2:
                 self._report(_line(item), "an entry of never_merge must be a pair, such as [go, golang]")
-            elif words[0] and words[1]:
+            elif parts and words[0] and words[1]:
                 self.apart.append((words[0], words[1]))
 
     def _pairs(self, node: Node, what: str) -> Iterator[tuple[_Word, Node]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kg2vault.graph.cooccurrence import Pair
 
 _SEED = 1
-_ITERATIONS = 1
+_ITERATIONS = 3  # measured: most of what more rounds give, for half a second at 300,000 edges
 
 
 def divide(pairs: Sequence[Pair], *, resolution: float = 1.0) -> list[list[int]]:
