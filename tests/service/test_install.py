@@ -102,6 +102,7 @@ def test_uninstalling_a_file_whose_job_is_gone_removes_the_file(machine):
     install(machine.manager, machine.spec)
     machine.manager.unload(machine.spec.label)
     assert machine.file.exists()
+    assert not machine.manager.state(machine.spec.label).loaded, "nothing starts it at the next login"
     assert uninstall(machine.manager, machine.spec.label).action == "removed"
     assert not machine.file.exists()
 
