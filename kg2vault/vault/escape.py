@@ -62,9 +62,12 @@ def plain(text: str) -> str:
     """Return the text as one line of visible characters: NFC, white space collapsed and trimmed, nothing that hides or turns text round."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text)))
-    seen = " ".join(_STRAY_JOINER.sub("", seen).split())
-    return unicodedata.normalize("NFC", seen)
+    seen, before = _SURROGATE.sub("\ufffd", text), ""
+    while seen != before:  # composing letters can make a joiner stray; nearly always the second round changes nothing
+        before = seen
+        shown = _STRAY_JOINER.sub("", _INVISIBLE.sub("", unicodedata.normalize("NFC", seen)))
+        seen = unicodedata.normalize("NFC", " ".join(shown.split()))
+    return seen
 
 
 def shorten(text: str, limit: int) -> str:
@@ -104,7 +107,7 @@ def safe_url(url: str) -> str | None:
     outside ASCII, the host included (WHATWG URL decodes it again). No link: other schemes, no host, a port that is no number, and numeric
     IPv6 hosts, which cannot be written without `::`.
     """
-    found = _HTTP.fullmatch(url.strip())
+    found = _HTTP.fullmatch(url.strip()) if len(url) <= URL_LIMIT else None
     if found is None:
         return None
     scheme, authority, rest = found.groups()

@@ -38,8 +38,9 @@ _HASH = "[0-9][0-9a-f]{5}"
 _TAKEN_ENDING = re.compile(rf" {_HASH}$| \((?:concept|community|home|item|feed)(?: {_HASH})?\)$")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?=\.|$)", re.IGNORECASE)
 
-_SHARP = re.compile(r"(?<!\w)([^\W\d_])#(?![^\W\d]|#)")
-_SHARP_BACK = re.compile(r"(?<!\w)([^\W\d_])-sharp(?![^\W\d])")
+# `İ` is one letter, its lower case a letter and an accent: with accents as part of the word, both are read alike.
+_SHARP = re.compile(r"(?<![\w\u0300-\u036f])([^\W\d_İ])#(?![^\W\d]|#)")
+_SHARP_BACK = re.compile(r"(?<![\w\u0300-\u036f])([^\W\d_İ])-sharp(?![^\W\d])")
 _NET = re.compile(r"^\.(?=net(?!\w))", re.IGNORECASE)
 _NET_BACK = re.compile(r"^dot-(?=net(?!\w))")
 _HASHTAG = re.compile(r"^#(?=\w)")
@@ -52,13 +53,13 @@ _STEM_STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (_SHARP, r"\1-sharp"),
     (_NET, "dot-"),
     (re.compile(r"^\.(?=\w)"), "dot-"),
-    (re.compile(r"(?<!\w)([^\W\d_])\*(?!\w)"), r"\1-star"),
-    (re.compile(r"(?<=\w)\$"), "-dollar"),
+    (re.compile(r"(?<![\w\u0300-\u036f])([^\W\d_İ])\*(?!\w)"), r"\1-star"),
+    (re.compile(r"(?<=[\w\u0300-\u036f])\$"), "-dollar"),
     (re.compile(r"\$(?=\w)"), "dollar-"),
     (re.compile(r"[\[<]([^\[\]<>]*)[\]>]"), r"(\1)"),
     (re.compile(r"[\"`]"), "'"),
     (re.compile(r"\?"), ""),
-    (re.compile(r"(?<=\w):(?= )"), " -"),
+    (re.compile(r"(?<=[\w\u0300-\u036f]):(?= )"), " -"),
     (re.compile(r"[/\\:|^#<>*\[\]$]+"), "-"),
     (re.compile(r"%{2,}"), "%"),
 )
@@ -67,10 +68,10 @@ _SYMBOLS = {
     "<": "less-than", ">": "greater-than", '"': "quote", "^": "caret", "$": "dollar", "`": "backtick", "[": "bracket", "]": "bracket",
 }  # fmt: skip
 
-_PLUSES = re.compile(r"(?<!\w)([^\W\d_])\+\+(?![^\W\d]|\+)")
-_PLUSES_BACK = re.compile(r"(?<!\w)([^\W\d_])-plus-plus(?![^\W\d])")
-_JS = re.compile(r"(?<=\w)\.(?=js(?!\w))", re.IGNORECASE)
-_JS_BACK = re.compile(r"(?<=\w)-(?=js(?!\w))")
+_PLUSES = re.compile(r"(?<![\w\u0300-\u036f])([^\W\d_İ])\+\+(?![^\W\d]|\+)")
+_PLUSES_BACK = re.compile(r"(?<![\w\u0300-\u036f])([^\W\d_İ])-plus-plus(?![^\W\d])")
+_JS = re.compile(r"(?<=[\w\u0300-\u036f])\.(?=js(?!\w))", re.IGNORECASE)
+_JS_BACK = re.compile(r"(?<=[\w\u0300-\u036f])-(?=js(?!\w))")
 _TAG_HASH_ENDING = re.compile(rf"-{_HASH}$")
 _DROPPED = re.compile("_*\x00[_\x00]*")
 _DROPPED_ENDS = re.compile("^_*\x00[_\x00]*|_*\x00[_\x00]*$")

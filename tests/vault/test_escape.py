@@ -104,6 +104,7 @@ def test_the_words_of_a_wikilink_cannot_close_it_nor_start_anything(text: str) -
 
 @settings(deadline=None, max_examples=300)
 @given(st.one_of(hostile, st.text(st.characters(categories=["L", "M", "Cf", "Cs", "Co", "Cn", "Zs", "So"]), max_size=12)))
+@example("e\u200d\u0301\u200dあ")
 def test_plain_text_is_one_visible_line_and_plain_already(text: str) -> None:
     cleaned = plain(text)
     assert plain(cleaned) == cleaned
