@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kg2vault.deciding import conflicts, resolve, restore, trash
 from kg2vault.result import OperationResult
 from kg2vault.settings import Options, Place, Settings, gather
+from kg2vault.starting import init
 from kg2vault.syncing import SyncFlags, sync
 from kg2vault.verifying import verify
 
-__all__ = ["SyncFlags", "demo", "sync", "verify"]
+__all__ = ["SyncFlags", "conflicts", "demo", "init", "resolve", "restore", "sync", "trash", "verify"]
 
 
 def demo(folder: Path, place: Place | None = None) -> OperationResult:

@@ -14,6 +14,7 @@ from kg2vault import app
 from kg2vault.cli.frame import Call, command
 from kg2vault.cli.progress import Progress
 from kg2vault.result import OperationResult
+from kg2vault.settings import Place
 
 _SHOWN_NOTES = 200
 
@@ -56,3 +57,71 @@ def _show_plan(result: OperationResult) -> None:
 def verify_command(call: Call) -> None:
     """Read the vault back and compare it with the graph of the database."""
     call.run("verify", lambda: app.verify(call.settings()))
+
+
+@click.command("init")
+@command
+def init_command(call: Call) -> None:
+    """Find hermes.db and your Obsidian vaults, and write a commented config.yaml."""
+    call.run("init", lambda: app.init(call.options, Place()))
+
+
+@click.command("conflicts")
+@command
+def conflicts_command(call: Call) -> None:
+    """List the notes that wait for a decision of yours, why, since when, and the way out."""
+    call.run("conflicts", lambda: app.conflicts(call.settings()), _show_pending)
+
+
+def _show_pending(result: OperationResult) -> None:
+    for note in result.data["notes"]:
+        since = f" since {note['since']}" if note["since"] else ""
+        click.echo(f"{note['reason']:<9} {note['path']}{since}: {note['detail']}")
+        click.echo(f"          → {note['way_out']}")
+    click.echo(result.summary)
+
+
+@click.command("resolve")
+@click.argument("note")
+@click.option("--mine", "choice", flag_value="mine", help="Your text stays and becomes yours; the region is not written again.")
+@click.option("--generated", "choice", flag_value="generated", help="The generated text replaces yours.")
+@click.option("--both", "choice", flag_value="both", help="Your text moves below the region.")
+@command
+def resolve_command(call: Call, note: str, choice: str | None) -> None:
+    """Settle the conflict in NOTE (a path, a file name or a concept)."""
+    if choice is None:
+        raise click.UsageError("Say --mine, --generated or --both.")
+    call.run("resolve", lambda: app.resolve(call.settings(), note, choice))
+
+
+@click.command("restore")
+@click.argument("note")
+@command
+def restore_command(call: Call, note: str) -> None:
+    """Bring back NOTE, which you deleted, or the regions you removed from it."""
+    call.run("restore", lambda: app.restore(call.settings(), note))
+
+
+@click.group("trash")
+def trash_command() -> None:
+    """Notes of concepts that left the graph."""
+
+
+@trash_command.command("list")
+@command
+def _trash_list(call: Call) -> None:
+    """List the notes in the trash."""
+    call.run("trash", lambda: app.trash(call.settings(), empty=False), _show_trash)
+
+
+@trash_command.command("empty")
+@command
+def _trash_empty(call: Call) -> None:
+    """Remove the notes in the trash for good."""
+    call.run("trash", lambda: app.trash(call.settings(), empty=True))
+
+
+def _show_trash(result: OperationResult) -> None:
+    for name in result.data["notes"]:
+        click.echo(name)
+    click.echo(result.summary)
