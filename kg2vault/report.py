@@ -23,11 +23,11 @@ _HINTS = {
 }
 
 
-def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool) -> OperationResult:
-    """Return the result of a sync or of its dry run."""
+def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, problems: tuple[Problem, ...] = ()) -> OperationResult:
+    """Return the result of a sync or of its dry run; `problems` are about files beside the notes and change no exit code."""
     graph, reading = built.graph, built.reading
     counts = Counter(outcome.state for outcome in outcomes)
-    problems = [
+    found = [
         Problem(outcome.state, f"{outcome.path}: {outcome.detail}", outcome.path, _HINTS[outcome.state])
         for outcome in outcomes
         if outcome.state in _HINTS
@@ -44,7 +44,7 @@ def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool) -
         "dry_run": dry_run,
     }
     code = ExitCode.UNFINISHED if any(counts.get(state) for state in _UNFINISHED) else ExitCode.FINE
-    return OperationResult("sync", data, tuple(problems), code, _summary(built, counts, dry_run=dry_run))
+    return OperationResult("sync", data, (*found, *problems), code, _summary(built, counts, dry_run=dry_run))
 
 
 def _summary(built: Built, counts: Counter[str], *, dry_run: bool) -> str:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kg2vault import graphs
+from kg2vault.decorating import decorate, remembered
 from kg2vault.graph.model import Reading
 from kg2vault.leaving import fates
 from kg2vault.report import sync_result
-from kg2vault.result import OperationResult
+from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings, settings_digest
 from kg2vault.storage.apply import Applied, Outcome, apply
 from kg2vault.storage.base import Clock, Disk, SystemClock
+from kg2vault.storage.beside import BesideNotes
 from kg2vault.storage.cache_file import Cache, CacheFile
 from kg2vault.storage.hermes import HermesSource
 from kg2vault.storage.lock import VaultLock
@@ -67,6 +69,7 @@ class Stores:
         self.vault = VaultDir(root, disk)
         self.manifest = ManifestFile(root, disk)
         self.cache = CacheFile(root, disk)
+        self.beside = BesideNotes(root, disk)
 
 
 def sync(
@@ -96,8 +99,8 @@ def sync(
         total = ready.plan.writes
         step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
         applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step)
-        _remember(ready, applied, stores, gate, settings)
-    return sync_result(ready.built, applied.outcomes, dry_run=False)
+        problems = _remember(ready, applied, stores, gate, settings)
+    return sync_result(ready.built, applied.outcomes, dry_run=False, problems=problems)
 
 
 def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Reading, *, now: float) -> Prepared:
@@ -152,7 +155,7 @@ def _preview(planned: Plan) -> tuple[Outcome, ...]:
     return tuple(outcomes)
 
 
-def _remember(ready: Prepared, applied: Applied, stores: Stores, gate: str, settings: Settings) -> None:
+def _remember(ready: Prepared, applied: Applied, stores: Stores, gate: str, settings: Settings) -> tuple[Problem, ...]:
     graph, reading = ready.built.graph, ready.built.reading
     manifest = replace(
         ready.manifest,
@@ -164,9 +167,11 @@ def _remember(ready: Prepared, applied: Applied, stores: Stores, gate: str, sett
         fingerprint=reading.fingerprint,
         settings=notes_digest(settings),
     )
-    stores.manifest.save(manifest)
+    done = decorate(graph, settings.folder, settings.config.obsidian, stores.beside, manifest, ready.scan)
+    stores.manifest.save(remembered(manifest, done))
     cached = graphs.betweenness_cache(graph, ready.cache)
     stores.cache.save(replace(cached, strangers=ready.scan.strangers, gate=gate))
+    return tuple(done.problems)
 
 
 def notes_digest(settings: Settings) -> str:

@@ -50,17 +50,18 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, identify: Identi
     for name, fresh in wanted.regions.items():
         if name not in present and name not in delivered:
             bodies[name] = (fresh.body, fresh.digest)
+    aliases, tags = ListEdit(wanted.aliases, entry.aliases), ListEdit(wanted.tags, entry.tags)
     text = edit_note(
         note,
         own=wanted.properties,
-        aliases=ListEdit(wanted.aliases, entry.aliases),
-        tags=ListEdit(wanted.tags, entry.tags),
+        aliases=aliases,
+        tags=tags,
         regions=bodies,
         remove_regions=tuple(removals),
     )
     kept = (name for name in delivered if name not in removals)  # what we took away ourselves may come back
     regions = tuple(dict.fromkeys([*wanted.regions, *kept]))
-    return MergeResult(text, tuple(conflicts), regions, wanted.aliases, wanted.tags)
+    return MergeResult(text, tuple(conflicts), regions, note.ours_in("aliases", aliases), note.ours_in("tags", tags))
 
 
 _SAME, _REWRITE, _REFRESH, _CONFLICT = "same", "rewrite", "refresh", "conflict"

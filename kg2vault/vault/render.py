@@ -37,6 +37,7 @@ class Scene:
     feeds: Mapping[int, Feed]
     settings: NoteSettings = field(default_factory=NoteSettings)
     community_of: Mapping[str, Community] = field(default_factory=dict)
+    recent_from: str = ""  # first day of the twelve whole months up to the newest item; moves once a month
 
     @property
     def home_stem(self) -> str:
@@ -75,11 +76,16 @@ def render(graph: KnowledgeGraph, items: Mapping[int, Item], feeds: Mapping[int,
     """Return every note the graph wants, by id."""
     from kg2vault.vault.home import home_note
 
-    scene = Scene(graph, items, feeds, settings, graph.community_of())
+    scene = Scene(graph, items, feeds, settings, graph.community_of(), _a_year_before(items))
     notes = [concept_note(scene, concept) for concept in graph.concepts.values()]
     notes.extend(community_note(scene, community) for community in graph.communities)
     notes.append(home_note(scene))
     return {note.id: note for note in notes}
+
+
+def _a_year_before(items: Mapping[int, Item]) -> str:
+    newest_day = max((item.published[:10] for item in items.values() if is_day(item.published[:10])), default="")
+    return f"{int(newest_day[:4]) - 1:04d}{newest_day[4:8]}01" if newest_day else ""
 
 
 def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
@@ -98,6 +104,8 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
         "kg_pagerank": numbers.two_digits(metrics.pagerank),
     }
     properties.update(span(scene, concept.item_ids))
+    if scene.recent_from:
+        properties["kg_recent"] = sum(scene.items[i].published >= scene.recent_from for i in concept.item_ids if i in scene.items)
     if community is not None:
         properties["kg_community"] = scene.community_link(community)
     tags = [CONCEPT_TAG]

@@ -1,0 +1,124 @@
+"""What Obsidian shows beside the notes: colour groups, property types, the base.
+
+Layer 3. Runs after the notes are written. Only our own groups, keys and files change, and only when they have to; what the user changed or
+deleted stays so. A problem here is reported and never fails a sync.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kg2vault.config import ObsidianConfig
+from kg2vault.graph.model import Community, KnowledgeGraph
+from kg2vault.result import Problem
+from kg2vault.storage.beside import BesideNotes
+from kg2vault.sync.manifest import Manifest
+from kg2vault.sync.observed import Scan
+from kg2vault.vault import bases, colours, graph_json, types_json
+from kg2vault.vault.render import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_tag
+
+GRAPH_JSON, TYPES_JSON = ".obsidian/graph.json", ".obsidian/types.json"
+
+
+@dataclass(slots=True)
+class Decorated:
+    """What to remember, what was written, and what stood in the way."""
+
+    colors: Mapping[str, int]
+    files: dict[str, str]
+    written: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside: BesideNotes, manifest: Manifest, scan: Scan) -> Decorated:
+    """Bring the files beside the notes up to date."""
+    done = Decorated(manifest.colors, dict(manifest.files))
+    steps = []
+    if beside.is_obsidian_vault():
+        if wishes.graph_colors:
+            steps.append(lambda: _colour(graph, folder, beside, done, scan))
+        if wishes.property_types:
+            steps.append(lambda: _types(beside, done))
+    if wishes.base:
+        steps.append(lambda: _own_file(f"{folder}/{folder.rsplit('/', 1)[-1]}.base", bases.knowledge_graph_base(), beside, done))
+    for step in steps:
+        try:
+            step()
+        except OSError as error:
+            done.problems.append(Problem("obsidian", f"{error.filename}: {error.strerror or error}", str(error.filename)))
+    return done
+
+
+def _colour(graph: KnowledgeGraph, folder: str, beside: BesideNotes, done: Decorated, scan: Scan) -> None:
+    text = beside.read(GRAPH_JSON)
+    ours = graph_json.below(COMMUNITY_TAG)
+    queries = {community.id: graph_json.query_for(community_tag(community)) for community in graph.communities}
+    chosen = graph_json.colours_of(text, ours) if text is not None else {}
+    previous = {**done.colors, **{key: chosen[query] for key, query in queries.items() if query in chosen}}
+    done.colors = colours.assign(_touching(graph), previous)
+    groups = [(queries[community.id], done.colors[community.id]) for community in graph.communities]
+    if text is None:
+        alone = all(path == folder or path.startswith(f"{folder}/") or folder.startswith(f"{path}/") for path in scan.paths)
+        merged = graph_json.initial(groups, folder, only_folder=alone, hidden_tags=(COMMUNITIES_TAG, HOME_TAG))
+    else:
+        merged = graph_json.merge(text, groups, ours, _record(done))
+    if merged.problem is not None:
+        done.problems.append(Problem("obsidian", merged.problem, GRAPH_JSON, "Mend or delete the file; Obsidian makes a new one."))
+        return
+    if merged.text is None or _write(GRAPH_JSON, merged.text, text, beside, done):
+        done.files["graph"] = json.dumps(graph_json.as_data(merged.written), sort_keys=True)
+
+
+def _record(done: Decorated) -> graph_json.Written:
+    try:
+        return graph_json.from_data(json.loads(done.files["graph"]))
+    except (KeyError, ValueError, TypeError):
+        return graph_json.Written()
+
+
+def _touching(graph: KnowledgeGraph) -> list[colours.Touching]:
+    home: dict[str, Community] = graph.community_of()
+    weights: dict[str, dict[str, int]] = {community.id: {} for community in graph.communities}
+    for edge in graph.edges:
+        one, other = home.get(edge.source), home.get(edge.target)
+        if one is not None and other is not None and one.id != other.id:
+            weights[one.id][other.id] = weights[one.id].get(other.id, 0) + edge.weight
+            weights[other.id][one.id] = weights[other.id].get(one.id, 0) + edge.weight
+    return [colours.Touching(c.id, len(c.members), tuple(sorted(weights[c.id].items()))) for c in graph.communities]
+
+
+def _types(beside: BesideNotes, done: Decorated) -> None:
+    text = beside.read(TYPES_JSON)
+    merged = types_json.merge(text)
+    if merged.problem is not None:
+        done.problems.append(Problem("obsidian", merged.problem, TYPES_JSON, "Mend or delete the file; Obsidian makes a new one."))
+    elif merged.text is not None:
+        _write(TYPES_JSON, merged.text, text, beside, done)
+
+
+def _own_file(path: str, new: str, beside: BesideNotes, done: Decorated) -> None:
+    """Write a file that is ours unless the user changed, deleted or already has one of that name."""
+    text, last = beside.read(path), done.files.get(path)
+    if (text is None and last is not None) or (text is not None and (last is None or _digest(text) != last)):
+        return
+    if text == new or _write(path, new, text, beside, done):
+        done.files[path] = _digest(new)
+
+
+def _write(path: str, new: str, before: str | None, beside: BesideNotes, done: Decorated) -> bool:
+    if not beside.write(path, new, before):
+        return False
+    done.written.append(path)
+    return True
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def remembered(manifest: Manifest, done: Decorated) -> Manifest:
+    """Return the manifest with what was decorated."""
+    return replace(manifest, colors=done.colors, files=done.files)

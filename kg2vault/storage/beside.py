@@ -1,0 +1,41 @@
+"""Files beside the notes: Obsidian's own settings, the base and the canvas. `BesideNotes` reads and replaces them.
+
+Layer 2. A file that changed between reading and writing is left for the next run; a folder `.obsidian` is never created.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kg2vault.storage.base import Disk
+from kg2vault.storage.manifest_file import replace_file
+from kg2vault.sync.observed import bytes_of, text_of
+
+
+class BesideNotes:
+    """Text files of one vault, by path relative to its root."""
+
+    def __init__(self, root: Path, disk: Disk | None = None) -> None:
+        self.root = root
+        self.disk = disk or Disk()
+
+    def is_obsidian_vault(self) -> bool:
+        """Return whether Obsidian has opened this folder as a vault."""
+        return (self.root / ".obsidian").is_dir()
+
+    def read(self, path: str) -> str | None:
+        """Return a file's text, None when there is none; raises OSError."""
+        try:
+            return text_of((self.root / path).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, text: str, before: str | None) -> bool:
+        """Replace a file that still holds `before` (None: that does not exist); return whether it did. Raises OSError."""
+        target = self.root / path
+        if target.is_symlink() or self.read(path) != before or (before is None and os.path.lexists(target)):
+            return False
+        self.disk.mkdir(target.parent)
+        replace_file(self.disk, target, bytes_of(text))
+        return True
