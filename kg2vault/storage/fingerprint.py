@@ -83,7 +83,7 @@ def content_digest(pairs: Sequence[tuple[int, str]], items: Iterable[ItemRow], f
     _add_numbers(state, [row[4] is None for row in used])
     _add_numbers(state, [row[4] or 0 for row in used])
     for column in (1, 2, 3, 5):
-        _add_texts(state, [str(row[column]) for row in used])
+        _add_texts(state, list(map(itemgetter(column), used)))
     _add_numbers(state, [row[0] for row in shown])
     _add_texts(state, [row[1] for row in shown])
     _add_texts(state, [row[2] for row in shown])

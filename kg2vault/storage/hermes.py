@@ -36,7 +36,7 @@ class HermesSource:
             rows = self._rows(summaries=summaries)
             return Reading(
                 assignments=rows.pairs,
-                items={row[0]: Item(*row[:4], feed_id=row[4], summary=row[5]) for row in rows.items},
+                items={row[0]: Item(*row) for row in rows.items},
                 feeds={row[0]: Feed(*row) for row in rows.feeds},
                 fingerprint=content_digest(rows.pairs, rows.items, rows.feeds),
                 skipped=rows.skipped,

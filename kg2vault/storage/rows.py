@@ -10,13 +10,13 @@ import re
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, islice
+from operator import eq, itemgetter
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from kg2vault.errors import SourceSchema
 from kg2vault.storage.fingerprint import FeedRow, ItemRow
@@ -45,8 +45,8 @@ class _Ids(dict[object, "int | None"]):
     def __missing__(self, value: object) -> int | None:
         found: int | None = None
         whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**63
-        digits = isinstance(value, bytes) and len(value) <= 18 and value.isdigit()
-        if isinstance(value, int | float | bytes) and (isinstance(value, int) or whole or digits):
+        digits = isinstance(value, bytes | str) and len(value) <= 18 and value.isdigit() and value.isascii()
+        if isinstance(value, int | float | bytes | str) and (isinstance(value, int) or whole or digits):
             found = int(value)
         return self.setdefault(value, found)
 
@@ -69,91 +69,93 @@ class _Tags(dict["bytes | None", "str | None"]):
         return self.setdefault(raw, text)
 
 
-class _Texts:
-    """Decodes facts and counts the ones that needed replacement."""
-
-    def __init__(self) -> None:
-        self.replaced = 0
-
-    def __call__(self, raw: bytes | None) -> str:
-        if raw is None:
-            return ""
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            self.replaced += 1
-            return raw.decode("utf-8", "replace")
-
-
 def read_rows(connection: sqlite3.Connection, path: Path, *, summaries: bool) -> Rows:
     """Read the three tables; raises SourceSchema naming the table or column that is missing, and sqlite3.Error."""
-    connection.text_factory = bytes
     _require_tags(connection, path)
+    items, replaced_in_items = _items(connection, summaries=summaries)
+    feeds, replaced_in_feeds = _feeds(connection)
     skipped: Counter[str] = Counter()
-    pairs, replaced = _assignments(connection, skipped)
-    texts = _Texts()
-    items = _items(connection, texts, summaries=summaries)
-    feeds = _feeds(connection, texts)
-    return Rows(pairs, items, feeds, dict(sorted(skipped.items())), replaced + texts.replaced)
+    pairs, replaced = _assignments(connection, _Ids((row[0], row[0]) for row in items), skipped)
+    return Rows(pairs, items, feeds, dict(sorted(skipped.items())), replaced + replaced_in_items + replaced_in_feeds)
 
 
 def has_tags(connection: sqlite3.Connection, path: Path) -> bool:
     """Tell whether item_tags has a row; raises SourceSchema when there is no such table."""
-    connection.text_factory = bytes
     _require_tags(connection, path)
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM item_tags)").fetchone()[0])
 
 
-def _assignments(connection: sqlite3.Connection, skipped: Counter[str]) -> tuple[list[tuple[int, str]], int]:
-    ids, tags = _Ids(), _Tags()
-    replaced = 0
+def _assignments(connection: sqlite3.Connection, ids: _Ids, skipped: Counter[str]) -> tuple[list[tuple[int, str]], int]:
+    tags = _Tags()
 
     def skip(item: object, raw: bytes | None) -> bool:
         skipped["null" if raw is None or item is None else "blank" if tags[raw] is None else "item id"] += 1
         return False
 
+    connection.text_factory = bytes
     usable = [
         (number, tag)
         for item, raw in connection.execute("SELECT item_id, CAST(tag AS TEXT) FROM item_tags")
         if ((tag := tags[raw]) is not None and (number := ids[item]) is not None) or skip(item, raw)
     ]
     pairs = cast("list[tuple[int, str]]", usable)
-    if tags.replaced:
-        strings = {tags[raw] for raw in tags.replaced}
-        replaced = sum(tag in strings for _, tag in pairs)
+    odd = {tags[raw] for raw in tags.replaced}
+    replaced = sum(tag in odd for _, tag in pairs) if odd else 0
     pairs.sort()
-    return [pair for pair, _ in groupby(pairs)], replaced
+    if any(map(eq, pairs, islice(pairs, 1, None))):
+        pairs = [pair for pair, _ in groupby(pairs)]
+    return pairs, replaced
 
 
-def _items(connection: sqlite3.Connection, texts: _Texts, *, summaries: bool) -> list[ItemRow]:
+def _items(connection: sqlite3.Connection, *, summaries: bool) -> tuple[list[ItemRow], int]:
     columns = _columns(connection, "items", optional=True)
     if "id" not in columns:
-        return []
-    names = ("title", "url", "summary") if summaries else ("title", "url")
-    texts_of = {name: f"CAST({name} AS TEXT)" if name in columns and name in names else "NULL" for name in ("title", "url", "summary")}
-    plain = {name: name if name in columns else "NULL" for name in ("published", "feed_id")}
+        return [], 0
+    summary = _text_of("summary", columns) if summaries else "''"
+    date = "CASE typeof(published) WHEN 'blob' THEN CAST(published AS TEXT) ELSE published END" if "published" in columns else "''"
+    feed = "feed_id" if "feed_id" in columns else "NULL"
+    query = f"SELECT id, {_text_of('title', columns)}, {_text_of('url', columns)}, {date}, {feed}, {summary} FROM items"
+    found, replaced = _facts(connection, query)
     ids, feeds = _Ids(), _Ids()
-    query = f"SELECT id, {texts_of['title']}, {texts_of['url']}, {plain['published']}, {plain['feed_id']}, {texts_of['summary']} FROM items"
     rows: list[ItemRow] = [
-        (number, texts(title), texts(url), _date(published, texts), feeds[feed], texts(summary))
-        for item, title, url, published, feed, summary in connection.execute(query)
-        if (number := ids[item]) is not None
+        (number, title, url, _date(published), feeds[feed_id], summary)
+        for item, title, url, published, feed_id, summary in found
+        if (number := item if type(item) is int else ids[item]) is not None
     ]
-    return _once(rows)
+    return _once(rows), replaced
 
 
-def _feeds(connection: sqlite3.Connection, texts: _Texts) -> list[FeedRow]:
+def _feeds(connection: sqlite3.Connection) -> tuple[list[FeedRow], int]:
     columns = _columns(connection, "feeds", optional=True)
     if "id" not in columns:
-        return []
-    url, title = (f"CAST({name} AS TEXT)" if name in columns else "NULL" for name in ("url", "title"))
+        return [], 0
+    found, replaced = _facts(connection, f"SELECT id, {_text_of('url', columns)}, {_text_of('title', columns)} FROM feeds")
     ids = _Ids()
-    rows: list[FeedRow] = [
-        (number, texts(address), texts(name))
-        for feed, address, name in connection.execute(f"SELECT id, {url}, {title} FROM feeds")
-        if (number := ids[feed]) is not None
-    ]
-    return _once(rows)
+    return _once([(number, url, title) for feed, url, title in found if (number := ids[feed]) is not None]), replaced
+
+
+def _text_of(name: str, columns: Mapping[str, str]) -> str:
+    return f"ifnull(CAST({name} AS TEXT), '')" if name in columns else "''"
+
+
+def _facts(connection: sqlite3.Connection, query: str) -> tuple[Iterable[tuple[Any, ...]], int]:
+    """Let SQLite decode all text, which is much faster; where one value is not UTF-8 that fails, and each is decoded here and counted."""
+    connection.text_factory = str
+    try:
+        return connection.execute(query).fetchall(), 0
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+    replaced = 0
+
+    def lenient(raw: bytes) -> str:
+        nonlocal replaced
+        text = _lenient(raw)
+        replaced += "\ufffd" in text and text.encode() != raw
+        return text
+
+    connection.text_factory = lenient
+    return connection.execute(query).fetchall(), replaced
 
 
 def _once(rows: list[Row]) -> list[Row]:
@@ -164,15 +166,15 @@ def _once(rows: list[Row]) -> list[Row]:
     return [next(group) for _, group in groupby(rows, key=itemgetter(0))]
 
 
-def _date(value: bytes | float | None, texts: _Texts) -> str:
+def _date(value: str | float | None) -> str:
     """Return a date as stored, without blanks around it; a number of seconds, milli- or microseconds since 1970 as UTC."""
-    if isinstance(value, bytes):
-        text = texts(value).strip()
-        if not _EPOCH.fullmatch(text):
-            return text
-        value = float(text)
     if value is None:
         return ""
+    if isinstance(value, str):
+        text = value.strip()
+        if text[4:5] == "-" or not _EPOCH.fullmatch(text):
+            return text
+        value = float(text)
     seconds = value
     for _ in range(2):
         seconds = seconds / 1000 if abs(seconds) >= 1e11 else seconds  # 1e11 s is the year 5138
@@ -184,21 +186,26 @@ def _date(value: bytes | float | None, texts: _Texts) -> str:
 
 def _columns(connection: sqlite3.Connection, table: str, *, optional: bool = False) -> dict[str, str]:
     """Map the lower-case name of each column to the name as declared; empty when there is no such table or view."""
+    connection.text_factory = _lenient
     try:
         rows = connection.execute("SELECT name FROM pragma_table_xinfo(?)", (table,)).fetchall()
     except sqlite3.OperationalError as error:
         if optional and "no such" in str(error):  # a virtual table whose module is not loaded, a view of something that is gone
             return {}
         raise
-    names = [name.decode("utf-8", "replace") for (name,) in rows]
+    names = [str(name) for (name,) in rows]
     return {name.lower(): name for name in names}
+
+
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _require_tags(connection: sqlite3.Connection, path: Path) -> None:
     columns = _columns(connection, "item_tags")
     if not columns:
         rows = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name").fetchall()
-        names = [name.decode("utf-8", "replace") for (name,) in rows if not name.startswith(b"sqlite_")]
+        names = [name for (name,) in rows if not name.startswith("sqlite_")]
         raise SourceSchema(f"{path} has no table item_tags ({_listed(names)}).", path=str(path), hint="Is it the reader's hermes.db?")
     for name in ("item_id", "tag"):
         if name not in columns:
