@@ -1,7 +1,8 @@
 """When to look again: `SourceWatcher` turns events in the folders of a few files into the names of the files they may be about.
 
 Layer 2. Events are hints: a name says "ask the gate", nothing more, so a lost or superfluous event costs a moment and never a wrong vault.
-Folders are watched and not files, because a file that is replaced takes its watch along. The observer's thread only ever puts names into a queue.
+Folders are watched and not files, because a file that is replaced takes its watch along. The observer's thread only ever puts names into
+a queue.
 """
 
 from __future__ import annotations
