@@ -174,7 +174,7 @@ class _Decider:
             return Keep(found.path, reason, base, wanted.id)
         note = parse(text)
         if note.damage is not None:
-            return self._keep_troubled(found, base, KeepReason.DAMAGED, note.damage)
+            return self._damaged(found, base, note.damage)
         return self._merge(wanted, found, base, note, text, first=entry is None)
 
     def _merge(self, wanted: FilledNote, found: ObservedNote, base: ManifestEntry, note: Note, text: str, *, first: bool) -> Action:
@@ -196,7 +196,7 @@ class _Decider:
         note = parse(text)
         base = replace(entry, path=found.path, size=found.size, mtime_ns=found.mtime_ns)
         if note.damage is not None:
-            return self._keep_troubled(found, base, KeepReason.DAMAGED, note.damage)
+            return self._damaged(found, base, note.damage)
         identify = self.layout.identify(found.path)
         pristine = all(region.is_pristine(identify) for region in note.regions)
         if note.has_user_text(entry.aliases, entry.tags) or not pristine:
@@ -211,8 +211,11 @@ class _Decider:
             return False
         return abs(self.now - found.mtime_ns / 1e9) < self.settle_seconds
 
-    def _keep_troubled(self, found: ObservedNote, base: ManifestEntry, reason: KeepReason, detail: str) -> Keep:
-        return Keep(found.path, reason, self._troubled(replace(base, content=""), reason), base.id, detail)
+    def _damaged(self, found: ObservedNote, base: ManifestEntry, damage: str) -> Keep:
+        if self._is_recent(found, base):  # editors save in place: half a note looks like a damaged one
+            return Keep(found.path, KeepReason.RECENT, self.entries.get(base.id), base.id, "edited a moment ago")
+        entry = self._troubled(replace(base, content=""), KeepReason.DAMAGED)
+        return Keep(found.path, KeepReason.DAMAGED, entry, base.id, damage)
 
     def _troubled(self, entry: ManifestEntry, reason: KeepReason | None) -> ManifestEntry:
         before = self.entries.get(entry.id)
