@@ -1,7 +1,8 @@
 """Which of our notes a link means: `Identifier`.
 
-Layer 1, pure. A link is taken as Obsidian resolves it today; one that leads nowhere is taken as we wrote it last time, so that a note moved
-behind Obsidian's back does not make every link to it look edited. A link to somebody else's note is never ours.
+Layer 1, pure. A link is taken as Obsidian resolves it today; one that does not reach a note of ours is taken as we wrote it last time, so
+that a note moved behind Obsidian's back, or made the user's own, does not make every link to it look edited. Any other link to somebody
+else's note is never ours.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ class Identifier:
         reached = self._reached(target, source)
         if reached is not None:
             return reached
-        if self._resolve(target, source) is not None:
-            return None
         whole = _with_extension(target)
-        return self._before.get(whole) or self._usual.get(whole)
+        written = self._before.get(whole)
+        if written is not None or self._resolve(target, source) is not None:
+            return written
+        return self._usual.get(whole)
 
     def _resolve(self, target: str, source: str) -> str | None:
         if self._resolver is None:
