@@ -98,11 +98,13 @@ def load_manifest(text: str, origin: str) -> Manifest:
         raise ManifestError(f"{origin} {reason} rebuild it.", path=origin, hint=REBUILD_HINT)
     try:
         return _manifest(raw)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ManifestError(f"{origin} is damaged ({error!r}).", path=origin, hint=REBUILD_HINT) from error
 
 
 def _manifest(raw: dict[str, Any]) -> Manifest:
+    if not isinstance(raw["entries"], list) or not isinstance(raw["communities"], list):
+        raise TypeError("entries and communities must be lists")
     entries = {entry.id: entry for entry in map(_entry, raw["entries"])}
     communities = tuple(SavedCommunity(_text(row[0]), _text(row[1]), _text(row[2]), _texts(row[3])) for row in raw["communities"])
     return Manifest(
