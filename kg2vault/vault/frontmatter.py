@@ -20,7 +20,7 @@ OWN = "kg_"
 SHARED = ("aliases", "tags")
 """Lists in which some entries are ours and some the user's."""
 
-_OPENING = re.compile(r"---([ \t]*)(\r?\n)")
+_OPENING = re.compile(r"---[ \t]*(\r?\n)")
 _CLOSING = re.compile(r"---[ \t]*(?:\r?\n|\Z)")
 _BLANK_LINE = re.compile(r"^[ \t]*\r?$", re.MULTILINE)
 _KEY = re.compile(r"[a-z][a-z0-9_-]*")
@@ -72,18 +72,14 @@ def find(text: str, top: int = 0) -> Frontmatter:
     opening = _OPENING.match(text, top)
     if opening is None:
         return Frontmatter()
-    start, newline = opening.end(), opening[2]
+    start, newline = opening.end(), opening[1]
     closing = start if text.startswith("---", start) else text.find("\n---", start) + 1
     if closing == 0:
         paragraph = _BLANK_LINE.split(text[start:], maxsplit=1)[0]
         return Frontmatter(paragraph, start, len(text), newline, damage="The frontmatter has no closing line `---`.")
     source = text[start:closing]
-    reason = None
-    if opening[1]:
-        reason = "The first line is `---` with blanks behind it, which Obsidian does not take for the start of frontmatter."
-    elif _CLOSING.match(text, closing) is None:
+    if _CLOSING.match(text, closing) is None:
         reason = "The line that closes the frontmatter is more than `---`, which not every program takes for its end."
-    if reason is not None:
         return Frontmatter(source, start, closing, newline, damage=reason)
     values = read_lines(source) if newline == "\n" else None
     if values is not None:

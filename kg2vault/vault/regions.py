@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest
 
 _MARKER = re.compile(r"%% kg2vault:(?:begin (?P<begin>[a-z][a-z0-9-]*) (?P<digest>[0-9a-f]{8})|end (?P<end>[a-z][a-z0-9-]*)) %%\r?")
-# What might once have been a marker: any spelling, any blanks, anything around it. Our own text never holds `%%` outside a marker.
-_MARKER_LIKE = re.compile(r"kg2vault[ \t]*:[ \t]*(?i:begin|end)")
-_MARKER_LIKE_ANY_CASE = re.compile(r"kg2vault[ \t]*:[ \t]*(?:begin|end)", re.IGNORECASE)
+# A line that tries to be a marker: any spelling, any blanks. A sentence that speaks of markers does not begin like one.
+_MARKER_LIKE = re.compile(r"^\ufeff?[ \t>]*%%[ \t]*kg2vault[ \t]*:.*", re.MULTILINE | re.IGNORECASE)
 _APART = ("\n\n", "\r\n\r\n")
 
 Edit = tuple[int, int, str]
@@ -98,18 +97,14 @@ def find_regions(text: str, start: int = 0) -> tuple[tuple[Region, ...], str | N
 
 def _marker_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield where each line that might be a marker starts and ends, its line feed not included."""
-    # A search without regard to case is slow, and of no use where no other spelling of the word occurs.
-    pattern = _MARKER_LIKE if text.lower().count("kg2vault") == text.count("kg2vault") else _MARKER_LIKE_ANY_CASE
     at = start
-    while found := pattern.search(text, at):
-        begins = text.rfind("\n", 0, found.start()) + 1
-        if begins == 0 and text.startswith("\ufeff"):
-            begins = 1
-        ends = text.find("\n", found.end())
-        ends = len(text) if ends < 0 else ends
-        if "%%" in text[begins:ends]:
-            yield begins, ends
-        at = ends
+    while (at := text.find("%%", at)) >= 0:
+        begins = text.rfind("\n", 0, at) + 1
+        found = _MARKER_LIKE.match(text, begins)
+        ends = text.find("\n", at)
+        at = ends = len(text) if ends < 0 else ends
+        if found is not None:
+            yield begins + found[0].startswith("\ufeff"), ends
 
 
 def _without_last_break(lines: str) -> str:
