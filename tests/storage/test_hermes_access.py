@@ -115,7 +115,7 @@ def test_a_replaced_database_is_simply_read_anew(filled, tmp_path):
     source.read()
     other = Database(tmp_path / "backup.db")
     other.add("restored", item_id=1)
-    os.replace(other.path, filled)
+    other.path.replace(filled)
     assert [tag for _, tag in source.read().assignments] == ["restored"]
 
 
