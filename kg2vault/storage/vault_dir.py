@@ -7,6 +7,7 @@ creation fails when the name is taken. Nothing is unlinked: a note that leaves g
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -21,6 +22,7 @@ from kg2vault.sync.observed import ObservedNote, Scan, digest_of, text_of
 from kg2vault.vault.note import kg_id_of
 
 STATE_FOLDER = ".kg2vault"
+SETTINGS_FOLDER = ".obsidian"
 TRASH = f"{STATE_FOLDER}/trash"
 TEMP_PREFIX, TEMP_SUFFIX = ".kg2vault-", ".tmp"
 _HEAD = 8192
@@ -182,6 +184,10 @@ class _Walk:
                 continue
             prefix = f"{folder}/" if folder else ""
             pending.extend(self._entries(prefix, entries))
+        for folder in (STATE_FOLDER, SETTINGS_FOLDER):
+            with contextlib.suppress(OSError):
+                names = os.listdir(f"{self.root}/{folder}")  # noqa: PTH208 - names are all we want
+                self.leftovers.extend(f"{folder}/{name}" for name in names if is_temporary(name))
 
     def _entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> Iterator[str]:
         for entry in entries:
@@ -201,7 +207,7 @@ class _Walk:
                 self.unreadable[path] = error.strerror or str(error)
 
     def _dotted(self, prefix: str, name: str) -> None:
-        if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
+        if is_temporary(name):
             self.leftovers.append(prefix + name)
         elif name.endswith(".icloud") and len(name) > len("..icloud"):
             real = prefix + name[1 : -len(".icloud")]
@@ -237,6 +243,11 @@ class _Walk:
                 return None
             rest = handle.readall() if len(head) == _HEAD else b""
         return text_of(head + (rest or b""))
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file name is that of one of our temporary files."""
+    return name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX)
 
 
 def is_placeholder(found: os.stat_result, platform: str = sys.platform) -> bool:
