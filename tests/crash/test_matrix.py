@@ -1,0 +1,261 @@
+"""A crash at every single effect, then what may happen next, then a sync: the vault is the one without the crash."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.crash.disk import CountingDisk, Crash, FailingDisk
+from tests.crash.world import World, writes
+
+WORDS = "kept-word"
+
+
+def topics(world):
+    world.tags("python", "django", "web")
+    world.tags("rust", "wasm", "compilers")
+    world.tags("web", "wasm")
+
+
+def settled(world):
+    """A synced vault in which the user has written above, below and in the frontmatter of two notes."""
+    topics(world)
+    world.sync()
+    for name in ("web", "python"):
+        world.edit(name, "---\n%% kg2vault:begin", f"mine: {WORDS}-1 # a comment\n---\n{WORDS}-2 above\n\n%% kg2vault:begin")
+        world.append(name, f"\n{WORDS}-3 below\n")
+    world.sync()
+
+
+def first_sync(world):
+    topics(world)
+
+
+def update_of_several(world):
+    settled(world)
+    world.tags("python", "web")
+
+
+def create_update_and_retire(world):
+    settled(world)
+    world.untag("compilers")
+    world.tags("rust", "go")
+
+
+def orphaned_note(world):
+    settled(world)
+    world.append("compilers", f"\n{WORDS}-4\n")
+    world.untag("compilers")
+
+
+def tombstone(world):
+    settled(world)
+    world.path("django").unlink()
+
+
+def region_refresh(world):
+    """The user's own version of a region is the one we are about to write: only the digest in its marker is old."""
+    settled(world)
+    twin = world.copy(world.root.parent / f"{world.root.name}-ahead")
+    for one in (world, twin):
+        one.tags("python", "web")
+    twin.sync()
+    body = twin.text("web").split("%%\n", 1)[1].split("\n%% kg2vault:end", 1)[0]
+    old = world.text("web").split("%%\n", 1)[1].split("\n%% kg2vault:end", 1)[0]
+    assert body != old
+    world.edit("web", old, body)
+    shutil.rmtree(twin.root)
+
+
+def lost_manifest(world):
+    settled(world)
+    world.append("rust", f"\n{WORDS}-5\n")
+    (world.vault / ".kg2vault" / "manifest.json").unlink()
+    world.tags("python", "web")
+
+
+def moved_in_obsidian(world):
+    """Obsidian renames a note and rewrites the links to it, in our regions too."""
+    settled(world)
+    (world.vault / "Areas").mkdir()
+    world.path("web").rename(world.vault / "Areas" / "The web.md")
+    for path, data in world.visible().items():
+        (world.vault / path).write_bytes(data.replace(b"[[Knowledge Graph/Concepts/web|", b"[[The web|"))
+    world.tags("django", "web")
+
+
+def moved_by_hand(world):
+    settled(world)
+    (world.vault / "Areas").mkdir()
+    world.path("web").rename(world.vault / "Areas" / "The web.md")
+
+
+def put_back(world):
+    """A note that the user deleted, and that stayed deleted, is where it was again."""
+    settled(world)
+    kept = world.text("django")
+    path = world.path("django")
+    path.unlink()
+    world.sync()
+    path.write_text(kept + f"\n{WORDS}-6\n", encoding="utf-8")
+
+
+def merged_by_alias(world):
+    settled(world)
+    world.append("django", f"\n{WORDS}-7\n")
+    world.aliases = "aliases:\n  django: python\n  compilers: rust\n"
+
+
+SCENARIOS = [
+    first_sync, update_of_several, create_update_and_retire, orphaned_note, tombstone, region_refresh, lost_manifest, moved_in_obsidian,
+    moved_by_hand, put_back, merged_by_alias,
+]  # fmt: skip
+QUICK = [first_sync, create_update_and_retire, lost_manifest]
+
+
+def nothing(world):
+    pass
+
+
+def source_changes(world):
+    world.tags("django", "wasm")
+
+
+def user_edits(world):
+    name = "rust"
+    if world.has(name):
+        world.append(name, f"\n{WORDS}-8 written between the crash and the next sync\n")
+
+
+def concept_returns(world):
+    world.aliases = "aliases: {}\n"
+    world.tags("rust", "wasm", "compilers")
+
+
+NEXT = [nothing, source_changes, user_edits, concept_returns]
+
+
+@dataclass
+class Matrix:
+    """One scenario, prepared once and copied for every point at which the program may stop."""
+
+    folder: Path
+    base: World
+    count: int = 0
+    points: int = 0
+
+    def copy_of(self, world):
+        self.count += 1
+        return world.copy(self.folder / f"w{self.count}")
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    return Matrix(tmp_path, World(tmp_path / "base"))
+
+
+def crashed_worlds(matrix, uncrashed):
+    """Yield (name of the point, world) for every effect of the sync that is due, and for every write that can be torn.
+
+    Points that leave the same files as the one before (an fsync writes nothing) are counted, but not gone into again.
+    """
+    before, after, seen = matrix.base.visible(), uncrashed.visible(), None
+    for torn in (False, True):
+        k, done = 0, False
+        while not done:
+            world, disk = matrix.copy_of(matrix.base), FailingDisk(k, torn=torn)
+            try:
+                world.sync(disk=disk)
+                done = True
+            except Crash as crash:
+                if not torn or "middle" in str(crash):
+                    matrix.points += 1
+                    found = files(world)
+                    if found != seen:
+                        assert_nothing_is_torn(world, before, after)
+                        yield str(crash), world
+                    seen = found
+            shutil.rmtree(world.root, ignore_errors=True)
+            k += 1
+
+
+def files(world):
+    """Return every file and folder below the vault, temporary files without the random part of their names."""
+    found = []
+    for path in world.vault.rglob("*"):
+        if not path.name.startswith("lock"):
+            name = "temporary" if path.suffix == ".tmp" else path.name
+            found.append((str(path.parent.relative_to(world.vault)), name, path.read_bytes() if path.is_file() else b""))
+    return sorted(found)
+
+
+def assert_nothing_is_torn(world, before, after):
+    """Every visible file is the one of before or the one of after; a note that moved to the trash did so whole."""
+    for path, data in world.visible().items():
+        assert data in (before.get(path), after.get(path)), path
+    for data in world.trash().values():
+        assert data in before.values()
+    assert words(before) <= words(world.visible())
+
+
+def words(files):
+    """Return every word of the user in these files."""
+    return {found for data in files.values() for found in data.split() if found.startswith(WORDS.encode())}
+
+
+def assert_recovered(world, expected, uncrashed_words):
+    world.sync()
+    found = world.visible()
+    assert found == expected
+    assert uncrashed_words <= words(found)
+    assert world.temporary() == []
+    assert not words(world.trash())
+    before = world.stamps()
+    assert writes(world.sync()) == 0
+    assert world.stamps() == before
+
+
+@pytest.mark.parametrize("scenario", QUICK, ids=lambda made: made.__name__)
+def test_a_crash_at_any_effect_is_repaired_by_the_next_sync(scenario, matrix):
+    explore(scenario, matrix, [nothing])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("then", NEXT, ids=lambda made: made.__name__)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda made: made.__name__)
+def test_a_crash_at_any_effect_is_repaired_whatever_happens_before_the_next_sync(scenario, then, matrix):
+    explore(scenario, matrix, [then])
+
+
+def explore(scenario, matrix, thens):
+    scenario(matrix.base)
+    uncrashed = matrix.copy_of(matrix.base)
+    disk = CountingDisk()
+    uncrashed.sync(disk=disk)
+    assert words(matrix.base.visible()) == words(uncrashed.visible())
+    outcomes = {then: expectations(matrix, uncrashed, then) for then in thens}
+    for point, crashed in crashed_worlds(matrix, uncrashed):
+        for then in thens:
+            world = matrix.copy_of(crashed)
+            expected, obsidian = outcomes[then][then is not user_edits or world.has("rust")]
+            then(world)
+            try:
+                assert_recovered(world, expected, words(expected))
+                assert world.settings_files() == obsidian
+            except AssertionError as error:
+                raise AssertionError(f"after a crash {point}, then {then.__name__}: {error}") from error
+            shutil.rmtree(world.root)
+    assert matrix.points == len(disk.effects) + disk.effects.count("write_new")
+
+
+def expectations(matrix, uncrashed, then):
+    """Return the vault without the crash; for the user's edit also without it, as there may be no note to edit yet."""
+    found = {}
+    for happens in (True, False):
+        twin = matrix.copy_of(uncrashed)
+        if happens:
+            then(twin)
+        twin.sync()
+        found[happens] = twin.visible(), twin.settings_files()
+    return found
