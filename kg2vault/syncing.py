@@ -7,13 +7,15 @@ which it prints; it takes no lock and writes nothing at all.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kg2vault import graphs
 from kg2vault.decorating import decorate, remembered
+from kg2vault.errors import ExitCode
 from kg2vault.graph.model import Reading
 from kg2vault.leaving import fates
+from kg2vault.recording import guard_mounted, record
 from kg2vault.report import sync_result
 from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings, settings_digest
@@ -79,28 +81,53 @@ def sync(
     clock: Clock | None = None,
     disk: Disk | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> OperationResult:
-    """Sync once. Raises the errors of errors.py before anything is written; afterwards every note has an outcome of its own."""
+    """Sync once. Raises the errors of errors.py before anything is written; afterwards every note has an outcome of its own.
+
+    When `should_stop` says so, the notes not yet written are left to the next sync, and the result has a problem `stopped`.
+    """
     flags, clock = flags or SyncFlags(), clock or SystemClock()
     stores = Stores(settings, disk)
     stores.vault.check(settings.folder, writing=not flags.dry_run)
+    if not flags.allow_missing:
+        guard_mounted(settings.vault())
     source = HermesSource(settings.database())
-    gate = source.gate()
+    gate, seen = source.gate(), stores.manifest.stamp()
     reading = graphs.read_source(settings, may_be_empty=flags.allow_retire or stores.manifest.path.exists())
-    with _lock(settings, flags):
-        if source.gate() != gate:  # the reader wrote while we waited for the lock: what was read is old
-            gate = source.gate()
+    ready = prepare(settings, flags, stores, reading, now=clock.now())
+    if flags.dry_run:
+        return sync_result(ready.built, _preview(ready.plan), dry_run=True)
+    settled = _settled(ready, stores, settings, clock)
+    if settled is not None:
+        return record(settings.vault(), sync_result(ready.built, settled.outcomes, dry_run=False), clock.now())
+    with VaultLock(settings.vault()).acquire(flags.wait_seconds):
+        if stores.manifest.stamp() != seen or source.gate() != gate:  # somebody wrote meanwhile: what we planned is old
             reading = graphs.read_source(settings, may_be_empty=True)
-        ready = prepare(settings, flags, stores, reading, now=clock.now())
-        if flags.dry_run:
-            return sync_result(ready.built, _preview(ready.plan), dry_run=True)
+            ready = prepare(settings, flags, stores, reading, now=clock.now())
         stores.vault.sweep(ready.scan.leftovers)
         stores.manifest.sweep()
         total = ready.plan.writes
         step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
-        applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step)
-        problems = _remember(ready, applied, stores, gate, settings)
-    return sync_result(ready.built, applied.outcomes, dry_run=False, problems=problems)
+        applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step, should_stop=should_stop)
+        problems = _remember(ready, applied, stores, settings)
+    result = sync_result(ready.built, applied.outcomes, dry_run=False, problems=problems)
+    if applied.stopped:
+        return replace(result, exit_code=ExitCode.UNFINISHED)
+    return record(settings.vault(), result, clock.now())
+
+
+def _settled(ready: Prepared, stores: Stores, settings: Settings, clock: Clock) -> Applied | None:
+    """Return the outcome when there is nothing to write anywhere, so that not even the lock is touched; None otherwise."""
+    if ready.plan.writes or ready.scan.leftovers:
+        return None
+    applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock)
+    manifest = _next_manifest(ready, applied, settings)
+    beside = BesideNotes(stores.beside.root, writes=False)
+    done = decorate(ready.built.graph, settings.folder, settings.config.obsidian, beside, manifest, ready.scan)
+    if done.written or done.problems or not stores.manifest.holds(remembered(manifest, done)):
+        return None
+    return applied
 
 
 def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Reading, *, now: float) -> Prepared:
@@ -135,15 +162,6 @@ def _texts(vault: VaultDir, layout: Layout) -> dict[str, str]:
     return texts
 
 
-@contextlib.contextmanager
-def _lock(settings: Settings, flags: SyncFlags) -> Iterator[None]:
-    if flags.dry_run:
-        yield
-        return
-    with VaultLock(settings.vault()).acquire(flags.wait_seconds):
-        yield
-
-
 def _preview(planned: Plan) -> tuple[Outcome, ...]:
     names = {"Create": "created", "Update": "updated", "Retire": "retired"}
     outcomes = []
@@ -155,22 +173,28 @@ def _preview(planned: Plan) -> tuple[Outcome, ...]:
     return tuple(outcomes)
 
 
-def _remember(ready: Prepared, applied: Applied, stores: Stores, gate: str, settings: Settings) -> tuple[Problem, ...]:
-    graph, reading = ready.built.graph, ready.built.reading
-    manifest = replace(
+def _next_manifest(ready: Prepared, applied: Applied, settings: Settings) -> Manifest:
+    graph = ready.built.graph
+    communities = sorted(graph.communities, key=lambda community: community.id)
+    return replace(
         ready.manifest,
         entries=applied.entries,
         edges_digest=graph.edges_digest,
-        communities=tuple(
-            SavedCommunity(c.id, c.name, c.label, c.members) for c in sorted(graph.communities, key=lambda community: community.id)
-        ),
-        fingerprint=reading.fingerprint,
+        communities=tuple(SavedCommunity(c.id, c.name, c.label, c.members) for c in communities),
+        fingerprint=ready.built.reading.fingerprint,
         settings=notes_digest(settings),
     )
+
+
+def _remember(ready: Prepared, applied: Applied, stores: Stores, settings: Settings) -> tuple[Problem, ...]:
+    graph = ready.built.graph
+    if applied.stopped:
+        stores.manifest.save(replace(ready.manifest, entries=applied.entries))
+        return (Problem("stopped", "The sync was asked to stop; the next one writes the other notes."),)
+    manifest = _next_manifest(ready, applied, settings)
     done = decorate(graph, settings.folder, settings.config.obsidian, stores.beside, manifest, ready.scan)
     stores.manifest.save(remembered(manifest, done))
-    cached = graphs.betweenness_cache(graph, ready.cache)
-    stores.cache.save(replace(cached, strangers=ready.scan.strangers, gate=gate))
+    stores.cache.save(replace(graphs.betweenness_cache(graph, ready.cache), strangers=ready.scan.strangers))
     return tuple(done.problems)
 
 

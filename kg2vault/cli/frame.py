@@ -90,7 +90,9 @@ def show_problems(problems: tuple[Problem, ...]) -> None:
     """Print problems on standard error, at most twenty, each kind's way out once."""
     for problem in problems[:_SHOWN_PROBLEMS]:
         click.echo(f"  {problem.code}: {problem.message}", err=True)
-    if len(problems) > _SHOWN_PROBLEMS:
+    if problems[_SHOWN_PROBLEMS:] and problems[-1].code == "more":
+        click.echo(f"  … {problems[-1].message}", err=True)
+    elif problems[_SHOWN_PROBLEMS:]:
         click.echo(f"  … and {len(problems) - _SHOWN_PROBLEMS} more (--json lists them all)", err=True)
     for hint in dict.fromkeys(problem.hint for problem in problems if problem.hint):
         click.echo(f"  → {hint}", err=True)

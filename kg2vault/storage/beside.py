@@ -14,10 +14,11 @@ from kg2vault.sync.observed import bytes_of, text_of
 
 
 class BesideNotes:
-    """Text files of one vault, by path relative to its root."""
+    """Text files of one vault, by path relative to its root; with `writes` off, writing only tells what would be written."""
 
-    def __init__(self, root: Path, disk: Disk | None = None) -> None:
+    def __init__(self, root: Path, disk: Disk | None = None, *, writes: bool = True) -> None:
         self.root = root
+        self.writes = writes
         self.disk = disk or Disk()
 
     def is_obsidian_vault(self) -> bool:
@@ -36,6 +37,8 @@ class BesideNotes:
         target = self.root / path
         if target.is_symlink() or self.read(path) != before or (before is None and os.path.lexists(target)):
             return False
+        if not self.writes:
+            return True
         self.disk.mkdir(target.parent)
         replace_file(self.disk, target, bytes_of(text))
         return True

@@ -26,7 +26,6 @@ class Cache:
     betweenness: Mapping[str, float] = field(default_factory=dict)
     sampled: bool = False
     strangers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    gate: str = ""  # state of the database's files when it had the manifest's fingerprint
 
 
 class CacheFile:
@@ -44,7 +43,7 @@ class CacheFile:
             if raw["version"] == _VERSION:
                 strangers = {str(path): (int(size), int(mtime)) for path, (size, mtime) in raw["strangers"].items()}
                 values = {str(key): float(value) for key, value in raw["betweenness"].items()}
-                self._loaded = Cache(str(raw["edge_set"]), values, bool(raw["sampled"]), strangers, str(raw["gate"]))
+                self._loaded = Cache(str(raw["edge_set"]), values, bool(raw["sampled"]), strangers)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             self._loaded = Cache()
         return self._loaded
@@ -59,7 +58,6 @@ class CacheFile:
             "betweenness": cache.betweenness,
             "sampled": cache.sampled,
             "strangers": cache.strangers,
-            "gate": cache.gate,
         }
         try:
             replace_file(self.disk, self.path, bytes_of(json.dumps(raw, ensure_ascii=False, sort_keys=True)))

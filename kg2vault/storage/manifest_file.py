@@ -35,6 +35,18 @@ class ManifestFile:
         self._on_disk = text_of(data)
         return load_manifest(self._on_disk, str(self.path))
 
+    def holds(self, manifest: Manifest) -> bool:
+        """Return whether the file that was loaded says exactly this."""
+        return dump_manifest(manifest) == self._on_disk
+
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Return what changes when somebody replaces the file, None when there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
     def save(self, manifest: Manifest) -> bool:
         """Write the manifest unless the same bytes are there; return whether it wrote. Raises VaultError."""
         text = dump_manifest(manifest)

@@ -76,6 +76,6 @@ def _change(new: FilledRegion | None, region: Region, identify: Identify, reache
         return _REWRITE if pristine else _CONFLICT
     if region.marker_digest != new.digest:
         return _REFRESH
-    if region.body != new.body and not all(reaches(link.target) for link in parse_links(region.body) if not link.in_code):
+    if region.body != new.body and not all(reaches(link.target) for link in parse_links(region.body)):
         return _REWRITE
     return _SAME

@@ -61,11 +61,10 @@ class Terminal:
 
 
 def tree(folder):
-    """Return everything about the files of a folder: content, inode and times, but for the lock."""
+    """Return everything about the files and folders below a folder: content, inode and times."""
     return {
         path.relative_to(folder).as_posix(): (path.read_bytes() if path.is_file() else None, path.stat().st_ino, path.stat().st_mtime_ns)
         for path in sorted(Path(folder).rglob("*"))
-        if not path.name.startswith("lock")
     }
 
 
