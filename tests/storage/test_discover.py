@@ -132,3 +132,16 @@ def test_a_database_that_may_not_be_looked_into_is_found_and_then_denied():
         skill.parent.chmod(0o000)
         assert as_ordinary_user(look, places) == skill
         skill.parent.chmod(0o755)
+
+
+def test_a_database_that_may_not_be_looked_into_counts_as_one_with_data():
+    def look(places):
+        with pytest.raises(SourceError, match="both hold data"):
+            places.find()
+
+    with open_folder() as folder:
+        places = Places(folder)
+        skill = places.database(places.home / SKILL_PATH, "x")
+        places.database(places.cwd / "hermes.db", "y")
+        skill.chmod(0o000)
+        as_ordinary_user(look, places)

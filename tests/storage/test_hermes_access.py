@@ -160,6 +160,22 @@ def test_an_error_that_only_a_moving_file_explains_is_not_reported(filled):
     assert access.read_in_peace(filled, 1.0, work) == "read"
 
 
+def test_a_commit_between_two_queries_of_one_read_is_seen_by_neither(filled):
+    wal(filled)
+    with closing(sqlite3.connect(filled)) as writer:
+        writer.execute("UPDATE items SET title = 'x'")
+        writer.commit()
+
+        def work(connection):
+            before = connection.execute("SELECT count(*) FROM item_tags").fetchone()
+            writer.execute(ADD)
+            writer.commit()
+            return before, connection.execute("SELECT count(*) FROM item_tags").fetchone()
+
+        assert access.read_in_peace(filled, 1.0, work) == ((1,), (1,))
+        assert tags(filled) == ["new", "old"]
+
+
 # --- Locked ----------------------------------------------------------------------------------------------------------------
 
 
