@@ -44,6 +44,7 @@ class Settings:
     place: Place
     aliases: Path | None  # None: the table that comes with the package
     db_named_by: str = ""
+    alias_table: tuple[str, str] | None = None  # text and origin, when the file as it is now is not to be read
 
     @property
     def folder(self) -> str:
@@ -66,6 +67,8 @@ class Settings:
 
     def alias_text(self) -> tuple[str, str]:
         """Return the alias table's text and where it comes from; raises ConfigError."""
+        if self.alias_table is not None:
+            return self.alias_table
         if self.aliases is not None:
             return read_text(self.aliases), str(self.aliases)
         from importlib.resources import files

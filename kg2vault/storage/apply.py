@@ -35,27 +35,39 @@ class Applied:
 
     outcomes: tuple[Outcome, ...]
     entries: Mapping[str, ManifestEntry]
+    stopped: bool = False  # asked to end before every note had its turn
 
 
 _STATES = {KeepReason.RECENT: "skipped", KeepReason.UNAVAILABLE: "skipped", KeepReason.REMOVED: "forgotten"}
 
 
 def apply(
-    plan: Plan, manifest: Manifest, vault: VaultDir, store: ManifestFile, clock: Clock, *, progress: Callable[[int], None] | None = None
+    plan: Plan,
+    manifest: Manifest,
+    vault: VaultDir,
+    store: ManifestFile,
+    clock: Clock,
+    *,
+    progress: Callable[[int], None] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Applied:
-    """Carry out every action; raises VaultError only when our own record cannot be written."""
+    """Carry out every action, or those before `should_stop` said so; raises VaultError only when our own record cannot be written."""
     run = _Run(manifest, vault, clock)
     intents = {action.entry.id: action.entry for action in plan.actions if isinstance(action, Retire)}
     if intents:
         store.save(replace(manifest, entries={**manifest.entries, **intents}))
         run.entries.update(intents)
+    stopped = False
     for done, action in enumerate(plan.actions):
+        if not isinstance(action, Keep) and (stopped := stopped or should_stop()):
+            run.leave(action)
+            continue
         run.act(action)
         if progress is not None:
             progress(done + 1)
     if run.created:
         vault.disk.flush()
-    return Applied(tuple(run.outcomes), run.entries)
+    return Applied(tuple(run.outcomes), run.entries, stopped)
 
 
 class _Run:
@@ -82,6 +94,10 @@ class _Run:
             outcome = Outcome(action.entry.id, action.path, "failed", error.strerror or str(error))
             self._as_before(action.entry.id)
         self.outcomes.append(outcome)
+
+    def leave(self, action: Create | Update | Retire) -> None:
+        """Remember a note as it was: the next run plans it again."""
+        self._as_before(action.entry.id)
 
     def _write(self, action: Create | Update | Retire) -> Outcome:
         entry = action.entry

@@ -1,0 +1,89 @@
+"""A sync in a process of its own: `ChildSync` starts it, waits for it with an eye on the clock, and can ask it to stop.
+
+Layer 3.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from kg2vault.daemon.job import Job
+from kg2vault.errors import ExitCode
+
+LONGEST_SYNC = 3600.0  # a read that never returns, from a drive in the cloud say, must not hold the daemon for ever
+_GRACE = 20.0
+
+
+class ChildSync:
+    """Runs one job at a time; `every` seconds while it lasts, `on_wait` is called."""
+
+    def __init__(self, every: float = 60.0, longest: float = LONGEST_SYNC) -> None:
+        self._every, self._longest = every, longest
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = False
+
+    def __call__(self, job: Job, on_wait: Callable[[], None]) -> dict[str, Any]:
+        """Return the envelope; a child that ends without one, or not at all, is a failure of its own."""
+        if self._stopping:
+            return _broken("The sync was asked to stop before it began.", "stopped")
+        command = [sys.executable, "-m", "kg2vault.daemon.job"]
+        with tempfile.TemporaryFile() as job_file, tempfile.TemporaryFile() as answer:
+            job_file.write(pickle.dumps(job))
+            job_file.seek(0)
+            try:
+                self._process = subprocess.Popen(command, stdin=job_file, stdout=answer, stderr=subprocess.DEVNULL)
+            except OSError as error:
+                return _broken(f"No process could be started for the sync: {error.strerror or error}.", "child")
+            try:
+                code = self._wait(self._process, on_wait)
+            finally:
+                self._process = None
+            answer.seek(0)
+            return _answer(answer.read(), code)
+
+    def stop(self) -> None:
+        """Ask the sync to finish the note in hand and end; may be called from a signal handler."""
+        self._stopping = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def _wait(self, process: subprocess.Popen[bytes], on_wait: Callable[[], None]) -> int | None:
+        waited = 0.0
+        if self._stopping:
+            process.terminate()
+        while waited < self._longest:
+            try:
+                return process.wait(min(self._every, self._longest - waited))
+            except subprocess.TimeoutExpired:
+                waited += self._every
+                on_wait()
+        for end in (process.terminate, process.kill):
+            end()
+            try:
+                process.wait(_GRACE)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        return None
+
+
+def _answer(printed: bytes, code: int | None) -> dict[str, Any]:
+    try:
+        envelope = json.loads(printed)
+        assert isinstance(envelope["data"], dict)
+        return dict(envelope)
+    except (ValueError, KeyError, TypeError, AssertionError):
+        if code is None:
+            return _broken("The sync did not end and was stopped; is the vault on a drive that hangs?", "hung")
+        return _broken(f"The process of the sync ended with {code} and no answer.", "child")
+
+
+def _broken(message: str, code: str) -> dict[str, Any]:
+    problem = {"code": code, "message": message, "path": None, "hint": "`kg2vault sync -v` shows more."}
+    return {"operation": "sync", "ok": False, "data": {"ran": True}, "problems": [problem], "exit_code": int(ExitCode.BUG)}

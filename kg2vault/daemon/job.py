@@ -1,0 +1,101 @@
+"""What a child of the daemon does: one sync, unless nothing has changed, and its result as one line of JSON.
+
+Layer 3. `python -m kg2vault.daemon.job` reads a pickled `Job` from standard input. SIGTERM and SIGINT let it finish the note in hand, as
+does the death of the process that started it. What it prints holds counts and problems, no list of notes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kg2vault import __version__
+from kg2vault.errors import ExitCode, Kg2VaultError
+from kg2vault.result import OperationResult, Problem, failure
+from kg2vault.settings import Settings
+
+_SHOWN_PROBLEMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sync to be done; without `must_sync` it is done only when rows or settings differ from what the vault was made of."""
+
+    settings: Settings
+    must_sync: bool
+
+
+def carry_out(job: Job, should_stop: Callable[[], bool]) -> dict[str, Any]:
+    """Return the envelope of the sync, with `ran`, `version` and `seconds` added to its data; raises nothing."""
+    started = time.monotonic()
+    ran = True
+    try:
+        ran = job.must_sync or _has_changed(job.settings)
+        result = _sync(job.settings, should_stop) if ran else OperationResult("sync")
+    except Kg2VaultError as error:
+        result = failure("sync", error)
+    except MemoryError:
+        result = _bug("MemoryError")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        result = _bug(f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}")
+    envelope = result.envelope()
+    envelope["data"].pop("notes", None)
+    envelope["problems"] = envelope["problems"][:_SHOWN_PROBLEMS]
+    envelope["data"] |= {"ran": ran, "version": __version__, "seconds": round(time.monotonic() - started, 3), "summary": result.summary}
+    return envelope
+
+
+def _has_changed(settings: Settings) -> bool:
+    from kg2vault.storage.hermes import HermesSource
+    from kg2vault.storage.manifest_file import ManifestFile
+    from kg2vault.syncing import notes_digest
+
+    manifest = ManifestFile(settings.vault()).load()
+    if manifest is None or manifest.settings != notes_digest(settings):
+        return True
+    return manifest.fingerprint != HermesSource(settings.database()).fingerprint(summaries=settings.config.notes.items)
+
+
+def _sync(settings: Settings, should_stop: Callable[[], bool]) -> OperationResult:
+    from kg2vault.syncing import sync
+
+    return sync(settings, should_stop=should_stop)
+
+
+def _bug(what: str) -> OperationResult:
+    problem = Problem("bug", f"Unexpected {what}.", None, "This is a bug in kg2vault; `kg2vault sync -v` shows where.")
+    return OperationResult("sync", {}, (problem,), ExitCode.BUG, problem.message)
+
+
+def main() -> None:
+    """Read the job, do it, print the envelope."""
+    stop = False
+
+    def ask_to_stop(_signal: int, _frame: object) -> None:
+        nonlocal stop
+        stop = True
+
+    for name in ("SIGTERM", "SIGINT"):
+        signal.signal(getattr(signal, name), ask_to_stop)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    parent = os.getppid()
+    job = pickle.loads(sys.stdin.buffer.read())
+    print(json.dumps(carry_out(job, lambda: stop or os.getppid() != parent), default=str))
+
+
+if __name__ == "__main__":
+    # A pickle names this module as its importer knows it, not as `__main__`.
+    from kg2vault.daemon.job import main as imported_main
+
+    imported_main()
