@@ -45,25 +45,33 @@ def test_a_commit_to_the_wal_of_a_live_database_is_seen(real, files):
         assert next_hints(real) == {"db"}
 
 
+def hints_up_to(watcher, path):
+    """Write a file of the same folder, whose event comes after all that happened before, and return every hint until then."""
+    path.write_text("marker")
+    hints = set()
+    while path.name not in hints:
+        hints |= next_hints(watcher)
+    return hints
+
+
 def test_our_own_reading_gives_no_hint(real, files):
+    folder = files["db"].parent
+    watcher = SourceWatcher({"db": files["db"], "before": folder / "before", "after": folder / "after"})
+    watcher.start()
     with open_elsewhere(files["db"], "INSERT INTO item_tags VALUES (1, 'x')"):
-        assert next_hints(real) == {"db"}
-        files["config"].write_text("first")
-        seen = {"db"}
-        while "config" not in seen:  # everything the writer's start brought is behind us now
-            seen |= next_hints(real)
+        assert "db" in hints_up_to(watcher, folder / "before")
         HermesSource(files["db"]).read()
-        files["aliases"].write_text("after the read")
-        hints = set()
-        while "aliases" not in hints:
-            hints |= next_hints(real)
-        assert "db" not in hints
+        assert "db" not in hints_up_to(watcher, folder / "after")
+    watcher.stop()
 
 
 def test_reading_a_resting_database_gives_no_hint(real, files):
+    folder = files["db"].parent
+    watcher = SourceWatcher({"db": files["db"], "after": folder / "after"})
+    watcher.start()
     HermesSource(files["db"]).read()
-    files["aliases"].write_text("after the read")
-    assert next_hints(real) == {"aliases"}
+    assert hints_up_to(watcher, folder / "after") == {"after"}
+    watcher.stop()
 
 
 def test_a_database_replaced_by_a_backup_and_then_written_is_seen_both_times(real, files, tmp_path):
