@@ -129,8 +129,13 @@ def _read_tree(block: Frontmatter) -> Frontmatter:
     values = {entry.key: read(entry.node) for entry in entries}
     if damage is not None:
         return Frontmatter(block.source, block.start, block.end, block.newline, values, damage=damage)
-    indent = column(block.source, entries[0].start) if entries else 0
+    indent = _indent(block.source, entries[0].start) if entries else 0
     return Frontmatter(block.source, block.start, block.end, block.newline, values, entries, indent=indent)
+
+
+def _indent(source: str, at: int) -> int:
+    line = source[line_start(source, at) : at]
+    return len(line) - len(line.lstrip(" "))
 
 
 def _unfit(source: str, entries: tuple[Entry, ...]) -> str | None:
@@ -165,17 +170,21 @@ def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and bool(node.start_mark.index == node.end_mark.index)
 
 
+def scalars(node: yaml.Node, seen: set[int]) -> Iterator[yaml.ScalarNode]:
+    """Yield the scalars within a node in their order; a collection that is there again, as an alias, is passed over."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    elif id(node) not in seen:
+        seen.add(id(node))
+        for child in node.value:
+            for part in child if isinstance(child, tuple) else (child,):
+                yield from scalars(part, seen)
+
+
 def leaves(node: yaml.Node) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of each scalar within a node; what is between them is punctuation, blanks and comments."""
-    if isinstance(node, yaml.ScalarNode):
-        yield node.start_mark.index, node.end_mark.index
-    elif isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield from leaves(key)
-            yield from leaves(value)
-    else:
-        for item in node.value:
-            yield from leaves(item)
+    for leaf in scalars(node, set()):
+        yield leaf.start_mark.index, leaf.end_mark.index
 
 
 def extent(source: str, node: yaml.Node) -> tuple[int, int]:
@@ -203,10 +212,11 @@ def has_comment(block: Frontmatter) -> bool:
     """Return whether the user wrote a comment into the block."""
     if block.entries is None:
         return False
-    gaps, at = [], 0
+    gaps, at, seen = [], 0, set[int]()
     try:
         for entry in block.entries:
-            for start, end in ((entry.start, entry.key_end), *leaves(entry.node)):
+            inside = ((leaf.start_mark.index, leaf.end_mark.index) for leaf in scalars(entry.node, seen))
+            for start, end in ((entry.start, entry.key_end), *inside):
                 gaps.append(block.source[at:start])
                 at = max(at, end)
     except RecursionError:  # nothing of ours is nested that deep

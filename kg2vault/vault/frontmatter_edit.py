@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kg2vault.vault.frontmatter import OWN, SHARED, Entry, Frontmatter, comments, extent, line_start, read_tree
+from kg2vault.vault.frontmatter import OWN, SHARED, Entry, Frontmatter, comments, extent, line_start, read_tree, scalars
 from kg2vault.vault.regions import Edit, apply_edits
 from kg2vault.vault.shared_lists import ListEdit, UnsafeListError, changes, entry_key, list_edits, strings, without_entry
 from kg2vault.vault.yaml_scalars import flow, quoted, read, same, written
@@ -125,13 +125,22 @@ def _follows_ours(keys: list[str], name: str) -> bool:
 
 def _reads_back(source: str, before: tuple[Entry, ...], own: Mapping[str, object]) -> bool:
     entries, damage = read_tree(source)
-    theirs = [entry.key for entry in before if not entry.is_own() and entry.key.lower() not in SHARED]
     return (
         damage is None
-        and [entry.key for entry in entries if not entry.is_own() and entry.key.lower() not in SHARED] == theirs
         and {entry.key for entry in entries if entry.is_own()} == {key for key in own if key.startswith(OWN)}
         and all(same(read(entry.node), own[entry.key]) for entry in entries if entry.key in own)
+        and _theirs(entries) == _theirs(before)
     )
+
+
+def _theirs(entries: tuple[Entry, ...]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return what the user's properties say."""
+    seen: set[int] = set()
+    return [
+        (entry.key, [(leaf.tag, leaf.value) for leaf in scalars(entry.node, seen)])
+        for entry in entries
+        if not entry.is_own() and entry.key.lower() not in SHARED
+    ]
 
 
 def compose_block(own: Mapping[str, object], aliases: tuple[str, ...], tags: tuple[str, ...]) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import yaml
 
-from kg2vault.vault.frontmatter import Entry, column, comments, extent, is_plain_entry, line_end, line_start
+from kg2vault.vault.frontmatter import Entry, column, comments, extent, is_plain_entry, line_end, line_start, scalars
 from kg2vault.vault.regions import Edit
 from kg2vault.vault.yaml_scalars import flow, quoted, read
 
-_FLOW_SAFE = re.compile(r"[^\s,\[\]{}#:\"'&*!|>?%@`-][^\n,\[\]{}#:]*")
+_FLOW_SAFE = re.compile(r"(?:-(?=[\w.])|[^\s,\[\]{}#:\"'&*!|>?%@`-])[^\n,\[\]{}#:]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t]*")
 _ONLY_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
@@ -114,8 +114,11 @@ def _scalar_edits(
     if node.style or _FLOW_SAFE.fullmatch(raw) or (name == "tags" and all(map(_FLOW_SAFE.fullmatch, re.split(r",[ \t]*", raw)))):
         return [(start, end, f"[{', '.join([raw, *map(quoted, add)])}]")]
     # The user's text comes last, so that a comment behind it stays behind it.
+    colon = source.index(":", entry.key_end) + 1
+    if source[colon:start].strip(" \t"):
+        raise UnsafeListError
     dash = f"{newline}{' ' * column(source, entry.start)}  - "
-    return [(start, end, "".join(dash + line for line in [*map(quoted, add), raw]))]
+    return [(colon, end, "".join(dash + line for line in [*map(quoted, add), raw]))]
 
 
 def _flow_edits(source: str, node: yaml.SequenceNode, removed: list[bool], add: tuple[str, ...], _newline: str) -> list[Edit]:
@@ -164,9 +167,17 @@ def _block_edits(source: str, node: yaml.SequenceNode, removed: list[bool], add:
         if gone:
             edits.append(_block_removal(source, item, margin, newline))
     if add:
+        if _keeps_its_end(source, node):
+            raise UnsafeListError
         at = line_end(source, extent(source, node)[1])
         edits.append((at, at, "".join(f"{margin}- {quoted(text)}{newline}" for text in add)))
     return edits
+
+
+def _keeps_its_end(source: str, node: yaml.Node) -> bool:
+    """Return whether a block ends with a text to which the blank lines that follow belong."""
+    last = [leaf for leaf in scalars(node, set()) if leaf.style in ("|", ">")][-1:]
+    return bool(last) and "+" in source[last[0].start_mark.index : line_end(source, last[0].start_mark.index)]
 
 
 def _block_removal(source: str, item: yaml.ScalarNode, margin: str, newline: str) -> Edit:

@@ -71,7 +71,12 @@ def same(found: object, wanted: object) -> bool:
         return isinstance(found, str) and found == _SURROGATE.sub("\ufffd", wanted)
     if isinstance(wanted, bool) or isinstance(found, bool):
         return found is wanted
-    return isinstance(found, int | float) and found == wanted
+    if not isinstance(found, int | float):
+        return False
+    try:
+        return float(found) == wanted if isinstance(wanted, float) else found == wanted
+    except OverflowError:
+        return False
 
 
 def read_written(raw: str) -> object:
