@@ -213,7 +213,7 @@ def item_line(scene: Scene, item_id: int) -> str:
         return ""
     feed = scene.feeds.get(item.feed_id) if item.feed_id is not None else None
     facts = [escape.inline(part, limit=100) for part in ((feed.title or feed.url) if feed else "", item.published[:10]) if part.strip()]
-    line = f"- {escape.link(item.title or item.url, item.url)}"
+    line = f"- {escape.link(item.title, item.url)}"
     return f"{line} — {', '.join(facts)}" if facts else line
 
 
