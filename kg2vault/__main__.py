@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -12,9 +13,17 @@ def main() -> None:
 
         print(f"kg2vault {__version__}")
         return
+    _in_utf8()
     from kg2vault.cli import command_line
 
     command_line()
+
+
+def _in_utf8() -> None:
+    """Start again in UTF-8 where the locale has another encoding: a vault's file names are UTF-8 on every machine it is synced to."""
+    if os.name == "posix" and sys.getfilesystemencoding().lower() not in ("utf-8", "utf8"):
+        command = [sys.executable, "-X", "utf8", "-m", "kg2vault", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONUTF8": "1"})
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from tests.e2e.conftest import tree
+from tests.e2e.conftest import Terminal, tree
 
 SENTENCE = 300
 
@@ -131,3 +131,24 @@ def test_a_refusal_in_json_is_one_envelope(terminal, tmp_path):
 
 def test_an_unknown_option_is_a_usage_error(terminal):
     assert terminal.run("sync", "--frobnicate").exit_code == 2
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_odd_rows_are_read_counted_and_written_under_any_locale(locale, database, vault, tmp_path):
+    for number in range(2):
+        database.add("机器学习", "café", title="Ünïcödé \u200b title")
+        database.run("INSERT INTO item_tags VALUES (?, CAST(x'ff41' AS TEXT))", (number + 1,))
+        database.run("INSERT INTO item_tags VALUES (?, 2024)", (number + 1,))
+        database.run("INSERT INTO item_tags VALUES (?, '  ')", (number + 1,))
+        database.run("INSERT INTO item_tags VALUES (?, x'626c6f62')", (number + 1,))
+        database.run("INSERT INTO item_tags VALUES (?, ?)", (number + 1, "long" * 25_000))
+    terminal = Terminal(database.path, vault, tmp_path)
+    done = terminal.process("sync", env={"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert done.returncode == 0, done.stderr
+    assert "2 rows left out" in done.stdout
+    names = {path.name for path in (vault / "Knowledge Graph" / "Concepts").iterdir()}
+    assert {"机器学习.md", "café.md", "2024.md", "blob.md"} < names
+    assert len(names) == 6
+    assert max(len(name.encode()) for name in names) < 200
+    verified = terminal.process("verify", env={"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert verified.returncode == 0, verified.stderr
