@@ -113,10 +113,13 @@ def test_stopping_ends_every_thread(files):
     watcher = SourceWatcher(files)
     watcher.start()
     watcher.start()
-    assert set(threading.enumerate()) - before
+    begun = set(threading.enumerate()) - before
+    assert begun
     watcher.stop()
     watcher.stop()
-    assert not [thread for thread in set(threading.enumerate()) - before if "inotify" not in thread.name.lower() and not thread.daemon]
+    for thread in begun:
+        thread.join(PATIENCE)
+    assert not [thread for thread in begun if thread.is_alive()]
 
 
 def test_the_real_observer_outlives_a_handler_that_fails(real, files, monkeypatch):
