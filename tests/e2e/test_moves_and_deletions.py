@@ -364,7 +364,7 @@ def test_no_tag_leads_a_note_out_of_its_folder_or_to_a_name_without_letters(data
     before = stamps(tmp_path)
     terminal.sync()
     folder = vault / "Knowledge Graph" / "Concepts"
-    new = {path for path in stamps(tmp_path) if path not in before and not path.startswith(("vault/", "home/"))}  # the state folder is at home
+    new = {path for path in stamps(tmp_path) if path not in before and not path.startswith(("vault/", "home/"))}
     assert new == set()
     names = [path.name for path in folder.iterdir()]
     assert len(names) == len({name.casefold() for name in names}) >= 2 + len(HOSTILE) - 2
