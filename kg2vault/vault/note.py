@@ -33,6 +33,7 @@ class DesiredNote:
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
     regions: Mapping[str, str]  # name → body, with LF and no line break at its end
+    kept: Mapping[str, str] = field(default_factory=dict)  # what the next run starts from: numbers as shown, choices among near equals
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Note:
 
     @property
     def properties(self) -> Mapping[str, object]:
-        """Scalars and lists of scalars; anything nested deeper is None."""
+        """Scalars and lists of scalars; anything nested deeper is an empty mapping."""
         return self.frontmatter.values
 
     @property
@@ -153,13 +154,13 @@ def edit_note(
         raise ValueError(note.damage)
     frontmatter = note.frontmatter
     lists = {"aliases": aliases, "tags": tags}
-    edits = region_edits(note.text, note.body_at + _rest_of_line(note), note.regions, regions, remove_regions)
     if frontmatter.start:
-        edits.append((frontmatter.start, frontmatter.end, edit(frontmatter, own, lists).source))
+        edits = [(frontmatter.start, frontmatter.end, edit(frontmatter, own, lists).source)]
     else:
         newline = line_break(note.text)
         source = edit(Frontmatter(newline=newline), own, lists).source
-        edits.append((len(note.bom), len(note.bom), f"---{newline}{source}---{newline}"))
+        edits = [(len(note.bom), len(note.bom), f"---{newline}{source}---{newline}")]
+    edits += region_edits(note.text, note.body_at + _rest_of_line(note), note.regions, regions, remove_regions)
     return apply_edits(note.text, edits)
 
 

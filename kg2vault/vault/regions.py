@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest
 
@@ -112,10 +113,10 @@ def _without_last_break(lines: str) -> str:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with every edit made; removals may overlap."""
+    """Return the text with every edit made; removals may overlap, and of insertions at one place the first comes first."""
     pieces: list[str] = []
     at = 0
-    for start, end, new in sorted(edits):
+    for start, end, new in sorted(edits, key=itemgetter(0, 1)):
         pieces += (text[at : max(at, start)], new)
         at = max(at, end)
     pieces.append(text[at:])

@@ -28,12 +28,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|<(?=%)")
 # PyYAML refuses a whole block for one of these, where Obsidian reads on; NEL, LS and PS are line breaks in YAML 1.1 alone.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_SIMPLE = re.compile(r'"[ !#-\[\]-~]*"')  # a string without anything to escape
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def quoted(text: str) -> str:
     """Return a double-quoted scalar that YAML 1.1, YAML 1.2 and JSON read as `text`; lone surrogates become U+FFFD."""
+    if text.isascii() and _ESCAPED.search(text) is None:
+        return _encode(text)
     line = _encode(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
@@ -81,6 +84,8 @@ def same(found: object, wanted: object) -> bool:
 
 def read_written(raw: str) -> object:
     """Return the value of a text that is exactly what `written` gives for it. Raises ValueError for any other text."""
+    if _SIMPLE.fullmatch(raw) and "<%" not in raw:
+        return raw[1:-1]
     value: object
     if raw.startswith(('"', "[")):
         value = json.loads(raw)
@@ -126,12 +131,12 @@ def compose(source: str) -> yaml.Node | None:
 
 
 def read(node: yaml.Node) -> object:
-    """Return the value of a scalar or of a list of scalars; whatever is nested deeper is None, as nothing of ours is."""
+    """Return the value of a scalar or of a list of scalars; whatever is nested deeper is an empty mapping, as nothing of ours is."""
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
     if isinstance(node, yaml.SequenceNode):
-        return [_scalar(item) if isinstance(item, yaml.ScalarNode) else None for item in node.value]
-    return None
+        return [_scalar(item) if isinstance(item, yaml.ScalarNode) else {} for item in node.value]
+    return {}
 
 
 def _scalar(node: yaml.ScalarNode) -> Scalar | None:

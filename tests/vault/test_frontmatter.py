@@ -1,44 +1,19 @@
-"""Our properties are set, and every byte of the user stays where it was; read back with a parser of YAML 1.2 that we did not use to write."""
+"""Our properties are set and every byte of the user stays where it was, read back with a parser of YAML 1.2 that wrote nothing of it."""
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
-from kg2vault.vault.frontmatter import Frontmatter, find, read_lines
-from kg2vault.vault.frontmatter_edit import compose_block, edit, edit_tree
-from kg2vault.vault.note import ListEdit, parse
+from kg2vault.vault.frontmatter import find
+from kg2vault.vault.frontmatter_edit import compose_block, edit
+from kg2vault.vault.note import parse
 from kg2vault.vault.yaml_scalars import quoted, read_written, same, written
-
-NOTHING = {"aliases": ListEdit(()), "tags": ListEdit(())}
-OWN = {"kg_id": "concept/web", "kg_name": "Web", "kg_items": 5, "kg_share": 0.25, "kg_open": True, "kg_list": ("a", "b, c")}
-
-
-def as_yaml_1_2(source: str):
-    """Read a block with ruamel.yaml, which knows nothing of YAML 1.1; Obsidian is content with a key written twice in no way, we are."""
-    parser = YAML(typ="safe", pure=True)
-    parser.version = (1, 2)
-    parser.allow_duplicate_keys = True
-    return parser.load(source) or {}
-
-
-def block_of(source: str, newline: str = "\n") -> Frontmatter:
-    found = find(f"---{newline}{source}---{newline}")
-    assert found.source == source
-    return found
-
-
-def edited(source: str, own=None, *, aliases=(), tags=(), before=((), ()), newline="\n") -> str:
-    result = edit(block_of(source, newline), OWN if own is None else own, {"aliases": ListEdit(aliases, before[0]), "tags": ListEdit(tags, before[1])})
-    assert result.problems == ()
-    return result.source
-
+from tests.vault.blocks import NOTHING, OWN, as_yaml_1_2, block_of, edited
 
 # --- the user's bytes -------------------------------------------------------------------------------------------------------------
 
@@ -159,7 +134,7 @@ def test_a_block_that_says_nothing_is_filled(source, expected):
 # --- values of ours ---------------------------------------------------------------------------------------------------------------
 
 SAME = {
-    "a string without quotes": ('kg_a: web', "web"),
+    "a string without quotes": ("kg_a: web", "web"),
     "a date without quotes": ("kg_a: 2024-01-31", "2024-01-31"),
     "a word that YAML 1.1 takes for a boolean": ("kg_a: yes", "yes"),
     "a time": ("kg_a: 12:30", "12:30"),
@@ -212,9 +187,12 @@ def test_a_property_that_is_no_longer_wanted_goes_and_its_comments_stay():
 
 
 HOSTILE = [
-    "1e3", "0o17", "2024", "1.0", "null", "~", "yes", "0x1F", ".5", "+1", "=", "<<", "", " ", "a: b", '"q"', "'q'", "#x", "x # y", "@x", "`x",
-    "- x", "x\ny: injected", "---", "...", "\t", "a\u2028b", "a\u2029b", "a\x85b", "\\", "\\\\n", "%x", "<% tp.file.delete() %>", "<%", "{x", "[x",
-    "[[AI]]", "[[Knowledge Graph/AI|AI]]", "key:: value", "\x00", "\x07", "\x7f", "\x9f", "\ufeff", "\ufffe", "\uffff", "🚀", "𝔘", "日本語", "e\u0301",
+    "1e3", "0o17", "2024", "1.0", "null", "~", "yes", "0x1F", ".5", "+1", "=", "<<", "", " ", "a: b", '"q"',
+    "'q'", "#x", "x # y", "@x", "`x",
+    "- x", "x\ny: injected", "---", "...", "\t", "a\u2028b", "a\u2029b", "a\x85b", "\\", "\\\\n", "%x",
+    "<% tp.file.delete() %>", "<%", "{x", "[x",
+    "[[AI]]", "[[Knowledge Graph/AI|AI]]", "key:: value", "\x00", "\x07", "\x7f", "\x9f", "\ufeff", "\ufffe",
+    "\uffff", "🚀", "𝔘", "日本語", "e\u0301",
     "a" * 120 + " " + "b" * 120, "&x", "*x", "!x", "|", ">", "?", ":", ",", "]", "true", "\r\n", "/", "\u200b",
 ]  # fmt: skip
 
@@ -337,204 +315,3 @@ def test_a_block_is_not_damaged_that_has(what):
         after = edit(note.frontmatter, {"kg_id": "x"}, NOTHING)
         assert after.source == note.frontmatter.source + f'kg_id: "x"{note.frontmatter.newline}'
         assert after.problems == ()
-
-
-# --- aliases and tags -------------------------------------------------------------------------------------------------------------
-
-ADDED = {
-    "no list": ("a: 1\n", 'a: 1\ntags: ["kg/a", "kg/b"]\n'),
-    "a list in brackets": ("tags: [x, 'y z']\n", "tags: [x, 'y z', \"kg/a\", \"kg/b\"]\n"),
-    "empty brackets": ("tags: []\n", 'tags: ["kg/a", "kg/b"]\n'),
-    "blank brackets": ("tags: [ ]\n", 'tags: ["kg/a", "kg/b" ]\n'),
-    "a comma at the end": ("tags: [x, ]\n", 'tags: [x, "kg/a", "kg/b", ]\n'),
-    "brackets over lines": ("tags: [x, # one\n  y # two\n  ]\n", 'tags: [x, # one\n  y, "kg/a", "kg/b" # two\n  ]\n'),
-    "hashes": ('tags: ["#x", y]\n', 'tags: ["#x", y, "kg/a", "kg/b"]\n'),
-    "a list in lines": ("tags:\n  - x\n  - y # why\na: 1\n", 'tags:\n  - x\n  - y # why\n  - "kg/a"\n  - "kg/b"\na: 1\n'),
-    "lines without indent": ("tags:\n- x\n\n# c\na: 1\n", 'tags:\n- x\n- "kg/a"\n- "kg/b"\n\n# c\na: 1\n'),
-    "lines with much indent": ("tags:   # mine\n     -   x\n", 'tags:   # mine\n     -   x\n     - "kg/a"\n     - "kg/b"\n'),
-    "lines with an empty entry": ("tags:\n  - x\n  -\n", 'tags:\n  - x\n  -\n  - "kg/a"\n  - "kg/b"\n'),
-    "lines with a nested list": ("tags:\n  - x\n  - - y\n    - z\n", 'tags:\n  - x\n  - - y\n    - z\n  - "kg/a"\n  - "kg/b"\n'),
-    "lines with a map": ("tags:\n  - x: 1\n    y: 2\n", 'tags:\n  - x: 1\n    y: 2\n  - "kg/a"\n  - "kg/b"\n'),
-    "no value": ("tags:\na: 1\n", 'tags: ["kg/a", "kg/b"]\na: 1\n'),
-    "no value and a comment": ("tags: # why\na: 1\n", 'tags: ["kg/a", "kg/b"] # why\na: 1\n'),
-    "null": ("tags: null\n", 'tags: ["kg/a", "kg/b"]\n'),
-    "one word": ("tags: x # why\n", 'tags: [x, "kg/a", "kg/b"] # why\n'),
-    "one quoted word": ("tags: '#x'\n", "tags: ['#x', \"kg/a\", \"kg/b\"]\n"),
-    "words with commas": ("tags: x, y\n", 'tags: [x, y, "kg/a", "kg/b"]\n'),
-    "a number": ("tags: 2024\n", 'tags: [2024, "kg/a", "kg/b"]\n'),
-    "another case": ("Tags: [x]\n", 'Tags: [x, "kg/a", "kg/b"]\n'),
-    "a pair in brackets": ("tags: [x: 1]\n", 'tags: [x: 1, "kg/a", "kg/b"]\n'),
-    "a text that ends": ("tags:\n  - |\n    x\n\na: 1\n", 'tags:\n  - |\n    x\n  - "kg/a"\n  - "kg/b"\n\na: 1\n'),
-    "the singular": ("tag: x\n", 'tag: x\ntags: ["kg/a", "kg/b"]\n'),
-    "one of ours": ("tags: [x, KG/A]\n", 'tags: [x, KG/A, "kg/b"]\n'),
-    "one of ours with a hash": ('tags:\n  - "#kg/a"\n', 'tags:\n  - "#kg/a"\n  - "kg/b"\n'),
-}
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
-@pytest.mark.parametrize("what", ADDED)
-def test_our_tags_are_added_in_the_users_style_to(what, newline):
-    source, expected = (text.replace("\n", newline) for text in ADDED[what])
-    after = edited(source, {}, tags=("kg/a", "kg/b"), newline=newline)
-    assert after == expected
-    assert edited(after, {}, tags=("kg/a", "kg/b"), before=((), ("kg/a", "kg/b")), newline=newline) == after
-    assert {"kg/a", "kg/b"} <= {str(tag).lstrip("#").lower() for tag in as_yaml_1_2(after).get("tags") or as_yaml_1_2(after)["Tags"]}
-
-
-ALIASES = {
-    "one name": ("aliases: Mine\n", 'aliases: [Mine, "Web"]\n'),
-    "one name with a comma": ("aliases: Smith, John # him\n", 'aliases:\n  - "Web"\n  - Smith, John # him\n'),
-    "one name with brackets": ("aliases: a [b] {c}\n", 'aliases:\n  - "Web"\n  - a [b] {c}\n'),
-    "numbers": ("aliases: [1e3, '007', 2024]\n", "aliases: [1e3, '007', 2024, \"Web\"]\n"),
-    "another case is another name": ("aliases: [web]\n", 'aliases: [web, "Web"]\n'),
-}
-
-
-@pytest.mark.parametrize("what", ALIASES)
-def test_our_alias_is_added_in_the_users_style_to(what):
-    source, expected = ALIASES[what]
-    after = edited(source, {}, aliases=("Web",))
-    assert after == expected
-    before = as_yaml_1_2(source)["aliases"]
-    assert set(as_yaml_1_2(after)["aliases"]) == {*(before if isinstance(before, list) else [before]), "Web"}
-
-
-REMOVED = {
-    "from the front": ('tags: ["kg/a", x]\n', "tags: [x]\n"),
-    "from the middle": ('tags: [x, "kg/a", y]\n', "tags: [x, y]\n"),
-    "from the end": ('tags: [x, "kg/a"]\n', "tags: [x]\n"),
-    "from before a last comma": ('tags: [x, "kg/a", ]\n', "tags: [x, ]\n"),
-    "whatever its spelling": ("tags: [x, '#KG/A', y]\n", "tags: [x, y]\n"),
-    "written twice": ("tags: [kg/a, x, kg/a, kg/a, y, kg/a]\n", "tags: [x, y]\n"),
-    "the only one": ("tags: [kg/a, ]\n", "tags: []\n"),
-    "a single word": ("tags: kg/a # why\n", "tags: [] # why\n"),
-    "over lines": ("tags: [x,\n  kg/a,\n  y]\n", "tags: [x,\n  y]\n"),
-    "with a comment behind": ("tags: [x,\n  kg/a, # why\n  y]\n", "tags: [x,\n  # why\n  y]\n"),
-    "from lines": ("tags:\n  - x\n  - kg/a\n  - y\n", "tags:\n  - x\n  - y\n"),
-    "from lines with a comment": ("tags:\n  - kg/a # why\n  - y\n", "tags:\n  # why\n  - y\n"),
-    "the only line": ("tags:\n  - kg/a\na: 1\n", "tags:\na: 1\n"),
-    "what we made": ('kg_id: "x"\ntags: ["kg/a"]\na: 1\n', 'kg_id: "x"\na: 1\n'),
-    "what we made, as Obsidian writes it": ("kg_id: x\ntags:\n  - kg/a # why\na: 1\n", "kg_id: x\n# why\na: 1\n"),
-    "what we made behind the aliases": ("kg_id: x\naliases: [x]\ntags: [kg/a]\n", "kg_id: x\naliases: [x]\n"),
-}
-
-
-@pytest.mark.parametrize("what", REMOVED)
-def test_a_tag_of_ours_that_is_no_longer_wanted_is_removed(what):
-    source, expected = REMOVED[what]
-    own = {"kg_id": "x"} if "kg_id" in source else {}
-    assert edited(source, own, before=((), ("kg/a",))) == expected
-    assert edited(expected, own, before=((), ())) == expected
-
-
-def test_a_tag_is_exchanged_where_the_list_is():
-    for source, expected in (
-        ("tags: [kg/a, x]\n", 'tags: [x, "kg/b"]\n'),
-        ("tags: [x, kg/a]\n", 'tags: [x, "kg/b"]\n'),
-        ("tags: [kg/a]\n", 'tags: ["kg/b"]\n'),
-        ("tags:\n- kg/a\nz: 1\n", 'tags:\n- "kg/b"\nz: 1\n'),
-        ("kg_id: x\ntags: [kg/a]\n", 'kg_id: x\ntags: ["kg/b"]\n'),
-    ):
-        own = {"kg_id": "x"} if "kg_id" in source else {}
-        assert edited(source, own, tags=("kg/b",), before=((), ("kg/a",))) == expected
-
-
-def test_an_entry_of_ours_that_the_user_removed_stays_away():
-    for source in ("tags: [x]\n", "a: 1\n", "tags:\n- x\n", "tags:\n", "tags: []\n"):
-        assert edited(source, {}, tags=("kg/a",), before=((), ("kg/a",))) == source
-
-
-def test_what_the_user_had_before_us_is_not_ours_to_remove():
-    note = parse("---\ntags: [kg/a]\n---\n")
-    assert note.ours_in("tags", ListEdit(("kg/a", "kg/b"))) == ("kg/b",)
-    assert note.ours_in("tags", ListEdit(("kg/a", "kg/b"), ("kg/a",))) == ("kg/a", "kg/b")
-    assert parse("").ours_in("tags", ListEdit(("kg/a",), ("kg/a",))) == ("kg/a",)
-
-
-UNSAFE = {
-    "a map": "tags: {x: 1}\n",
-    "an anchor": "tags: &t [x]\nother: *t\n",
-    "an anchored block list": "tags: &t\n  - x\nother: *t\n",
-    "an alias": "other: &t [x]\ntags: *t\n",
-    "an alias as an entry": "other: &t x\ntags: [*t]\n",
-    "a literal text": "tags: |\n  x\n  y\n",
-    "a text over lines": "tags: x\n  y\n",
-    "two lists": "tags: [x]\ntags: [y]\n",
-    "a complex key": "? tags\n: [x]\n",
-    "a name with a comma on a line of its own": "tags:\n  x: y, z\n",
-    "a type tag": "tags: !!seq [x]\n",
-    "a last entry that keeps its end": "tags:\n  - |+\n    x\n\nother: 1\n",
-}
-
-
-@pytest.mark.parametrize("what", UNSAFE)
-def test_a_list_that_cannot_be_extended_safely_is_left_alone_and_the_rest_is_written(what):
-    source = UNSAFE[what]
-    lists = {"aliases": ListEdit(("Web",)), "tags": ListEdit(("kg/a",))}
-    result = edit(block_of(source), {"kg_id": "x"}, lists)
-    assert result.source == f'{source}kg_id: "x"\naliases: ["Web"]\n'
-    assert result.problems == ("The property tags is written in a form to which kg2vault cannot add its entries.",)
-
-
-# --- the fast way is the same way --------------------------------------------------------------------------------------------------
-
-_scalars = st.text(max_size=8) | st.integers(-9, 9) | st.booleans() | st.sampled_from([0.5, 0.12, "#kg/a", "kg/a", "KG/B", "a, b", "x"])
-_values = _scalars | st.lists(_scalars, max_size=4).map(tuple)
-_blocks = st.dictionaries(st.sampled_from(["kg_id", "kg_x", "kg_y", "mine", "aliases", "tags", "yours"]), _values, max_size=7)
-_entries = st.lists(st.sampled_from(["kg/a", "kg/b", "kg/c", "x", "a, b"]), max_size=3, unique=True).map(tuple)
-_wanted = st.dictionaries(st.sampled_from(["kg_id", "kg_x", "kg_y", "kg_z"]), _values, max_size=4)
-
-
-@settings(deadline=None, max_examples=400)
-@given(_blocks, _wanted, st.tuples(_entries, _entries), st.tuples(_entries, _entries))
-def test_a_block_of_plain_lines_is_edited_as_any_other(values, own, aliases, tags):
-    source = "".join(f"{key}: {written(value)}\n" for key, value in values.items())
-    block = block_of(source)
-    assert block.entries is None
-    lists = {"aliases": ListEdit(*aliases), "tags": ListEdit(*tags)}
-    by_tree = edit_tree(block, own, lists)
-    assert by_tree.problems == ()
-    assert edit(block, own, lists).source == by_tree.source
-
-
-@settings(deadline=None, max_examples=200)
-@given(_blocks)
-def test_plain_lines_say_what_a_parser_finds(values):
-    source = "".join(f"{key}: {written(value)}\n" for key, value in values.items())
-    assert read_lines(source) == as_yaml_1_2(source)
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["a: 'x'", "a: x", 'a:  "x"', 'a: "x" ', 'a: ["x","y"]', 'a: "\\u0041"', "a: 1.0", "a: 01", "a: +1", "a: 1_0", "a: 1e3", "a:", "# x", "", " a: 1",
-     'a: "x" # y', "a: [1, [2]]", "a: {}", "a: null", 'a: "x\x07"', "A: 1", "a: NaN", "a: [NaN]", "a: ٣", "a: -0", "a: " + "9" * 5000],
-)  # fmt: skip
-def test_a_line_that_is_not_quite_as_we_write_it_goes_to_the_parser(line):
-    assert read_lines(f"{line}\n") is None
-
-
-_FRAGMENTS = st.sampled_from(
-    ["a", "kg_id", "kg_x", "tags", "aliases", ":", ": ", " ", "\n", "\n", "\r\n", "- ", "  ", "[", "]", "{", "}", ",", "#", " # c", '"', "'", "&a ", "*a", "!t ",
-     "|", ">-", "|+", "? ", "x", "1", "~", "\t", "kg/a", "\x00", "\udcff", "\u2028", "é🚀", "...", "%"]
-)  # fmt: skip
-
-
-@settings(deadline=None, max_examples=1500)
-@given(st.lists(_FRAGMENTS, max_size=24).map("".join))
-def test_whatever_a_block_holds_it_is_damaged_or_edited_and_read_back(source):
-    block = find(f"---\n{source}\n---\n")
-    if block.damage is not None or not block.start:
-        return
-    lists = {"aliases": ListEdit(("Web",)), "tags": ListEdit(("kg/b",), ("kg/a",))}
-    result = edit(block, {"kg_id": "y", "kg_x": 2}, lists)
-    after = find(f"---\n{result.source}---\n")
-    assert after.damage is None
-    if not any("cannot edit" in problem for problem in result.problems):
-        assert (after.values["kg_id"], after.values["kg_x"]) == ("y", 2)
-        theirs = [key for key in block.values if not key.startswith("kg_") and key.lower() not in ("tags", "aliases")]
-        assert [(key, after.values[key]) for key in theirs] == [(key, block.values[key]) for key in theirs]
-    assert edit(after, {"kg_id": "y", "kg_x": 2}, {"aliases": ListEdit((), ()), "tags": ListEdit(())}).source == result.source
-
-
-def test_the_combinations_are_hundreds():
-    assert len(list(itertools.product(THEIRS, OURS, "ab", "cd"))) > 900
