@@ -190,6 +190,8 @@ class _Decider:
         return Update(found.path, result.text, digest_of(bytes_of(text)), after)
 
     def _leaving(self, farewell: FilledNote, found: ObservedNote, entry: ManifestEntry) -> Action:
+        if entry.state is EntryState.RETIRING and found.path != entry.path:
+            return Keep(found.path, KeepReason.REMOVED, None, entry.id)  # the note itself is in the trash; this is a copy of it
         text = found.text if found.text is not None else self.texts.get(found.path)
         if text is None:
             return Keep(found.path, KeepReason.UNAVAILABLE, entry, entry.id, "it could not be read")
