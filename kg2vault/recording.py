@@ -7,6 +7,7 @@ would fill the wrong disk, and be hidden when the drive comes back.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,10 +26,27 @@ def record(vault: Path, result: OperationResult, now: float) -> OperationResult:
         {"code": problem.code, "message": problem.message, "path": problem.path, "hint": problem.hint} for problem in result.problems
     ]
     at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
-    counts = dict(result.data["counts"])
-    run = Run(str(vault), at, __version__, result.summary, counts, problems[:_SHOWN_PROBLEMS], manifest_digest(vault) or "")
+    data = result.data
+    run = Run(
+        at=at,
+        version=__version__,
+        summary=result.summary,
+        counts=dict(data["counts"]),
+        graph={name: data[name] for name in ("concepts", "edges", "communities")},
+        fingerprint=data["fingerprint"],
+        problems=problems[:_SHOWN_PROBLEMS],
+        manifest=manifest_digest(vault) or "",
+    )
     RunFile(vault).save(run)
     return result
+
+
+def record_unfinished(vault: Path) -> None:
+    """Remember only how the manifest was left by a sync that was asked to stop."""
+    file = RunFile(vault)
+    run = file.load()
+    if run is not None:
+        file.save(replace(run, manifest=manifest_digest(vault) or ""))
 
 
 def guard_mounted(vault: Path) -> None:

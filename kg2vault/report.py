@@ -41,6 +41,7 @@ def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, p
         "notes": [{"id": o.id, "path": o.path, "state": o.state, "detail": o.detail} for o in changed],
         "rows_skipped": dict(reading.skipped),
         "rows_decoded": reading.decoded,
+        "fingerprint": reading.fingerprint,
         "dry_run": dry_run,
     }
     code = ExitCode.UNFINISHED if any(counts.get(state) for state in _UNFINISHED) else ExitCode.FINE

@@ -15,7 +15,7 @@ from kg2vault.decorating import decorate, remembered
 from kg2vault.errors import ExitCode
 from kg2vault.graph.model import Reading
 from kg2vault.leaving import fates
-from kg2vault.recording import guard_mounted, record
+from kg2vault.recording import guard_mounted, record, record_unfinished
 from kg2vault.report import sync_result
 from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings, settings_digest
@@ -113,6 +113,7 @@ def sync(
         problems = _remember(ready, applied, stores, settings)
     result = sync_result(ready.built, applied.outcomes, dry_run=False, problems=problems)
     if applied.stopped:
+        record_unfinished(settings.vault())
         return replace(result, exit_code=ExitCode.UNFINISHED)
     return record(settings.vault(), result, clock.now())
 

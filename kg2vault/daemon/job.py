@@ -39,8 +39,9 @@ def carry_out(job: Job, should_stop: Callable[[], bool]) -> dict[str, Any]:
     started = time.monotonic()
     ran = True
     try:
-        ran = job.must_sync or _has_changed(job.settings)
-        result = _sync(job.settings, should_stop) if ran else OperationResult("sync")
+        known = None if job.must_sync else _unchanged(job.settings)
+        ran = known is None
+        result = OperationResult("sync", {"fingerprint": known}) if known is not None else _sync(job.settings, should_stop)
     except Kg2VaultError as error:
         result = failure("sync", error)
     except MemoryError:
@@ -55,21 +56,30 @@ def carry_out(job: Job, should_stop: Callable[[], bool]) -> dict[str, Any]:
     return envelope
 
 
-def _has_changed(settings: Settings) -> bool:
+def _unchanged(settings: Settings) -> str | None:
+    """Return the fingerprint of the rows if the vault was made of them and of these settings; None when a sync is needed."""
     from kg2vault.storage.hermes import HermesSource
     from kg2vault.storage.manifest_file import ManifestFile
     from kg2vault.syncing import notes_digest
 
     manifest = ManifestFile(settings.vault()).load()
     if manifest is None or manifest.settings != notes_digest(settings):
-        return True
-    return manifest.fingerprint != HermesSource(settings.database()).fingerprint(summaries=settings.config.notes.items)
+        return None
+    found = HermesSource(settings.database()).fingerprint(summaries=settings.config.notes.items)
+    return found if found == manifest.fingerprint else None
 
 
 def _sync(settings: Settings, should_stop: Callable[[], bool]) -> OperationResult:
     from kg2vault.syncing import sync
 
-    return sync(settings, should_stop=should_stop)
+    result = sync(settings, should_stop=should_stop)
+    if settings.config.watch.materialize:
+        after_sync(settings)
+    return result
+
+
+def after_sync(settings: Settings) -> None:
+    """Do what `watch.materialize` asks for, once a sync has come to its end: the hook for writing the kg_ tables."""
 
 
 def _bug(what: str) -> OperationResult:

@@ -210,6 +210,7 @@ class Daemon:
             last_success=self.diary.stamp(),
             syncs=state.syncs + ran,
             looks=state.looks + (not ran),
+            last_fingerprint=data.get("fingerprint", ""),
             stopped="",
             exit_code=0,
         )

@@ -30,6 +30,8 @@ class Run:
     version: str = ""
     summary: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    graph: Mapping[str, int] = field(default_factory=dict)  # concepts, edges, communities
+    fingerprint: str = ""
     problems: list[dict[str, Any]] = field(default_factory=list)
     manifest: str = ""
 
