@@ -1,65 +1,23 @@
-"""Has the source changed? A token from the file system that costs nothing, and a digest of what the vault depends on.
+"""Has the source changed? A digest of what the vault depends on, where `file_token` only says that something was written.
 
-Layer 2. `file_token` never opens a file: an equal token means that nothing was written, a different one that something may have been.
-`content_digest` then decides: it is equal for equal content in any file, row order, Python version and process, whatever else the database
+Layer 2. `content_digest` is equal for equal content in any file, row order, Python version and process, whatever else the database
 holds and however its pages lie.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-import time
 from array import array
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from pathlib import Path
 
-SIBLINGS = ("-wal", "-journal")  # -shm holds nothing that is not in the others, and every reader touches it
-_FINE_WINDOW_NS = 50_000_000  # kernels stamp files with a clock that ticks every 1 to 10 ms
-_COARSE_WINDOW_NS = 2_000_000_000  # FAT stamps whole even seconds, HFS+ and some servers whole seconds
+from kg2vault.storage.file_token import SIBLINGS, file_token, is_fresh
+
+__all__ = ["SIBLINGS", "FeedRow", "ItemRow", "content_digest", "file_token", "is_fresh"]
 
 ItemRow = tuple[int, str, str, str, "int | None", str]  # id, title, url, published, feed id, summary
 FeedRow = tuple[int, str, str]  # id, url, title
-
-
-def file_token(path: Path) -> str:
-    """Return inode, size and time of change of a database and its -wal and -journal; never raises.
-
-    An empty -wal counts as none: readers create and remove it. A file stamped within the resolution of its file system could be written
-    once more without a trace, so its token is different at every call until that time has passed.
-    """
-    parts = []
-    newest = 0
-    for suffix in ("", *SIBLINGS):
-        part, stamp = _signature(f"{path}{suffix}", main=not suffix)
-        parts.append(part)
-        newest = max(newest, stamp)
-    now = time.time_ns()
-    window = _FINE_WINDOW_NS if newest % 1_000_000_000 else _COARSE_WINDOW_NS
-    if newest and abs(now - newest) < window:
-        parts.append(f"fresh@{now}")
-    return " ".join(parts)
-
-
-def is_fresh(token: str) -> bool:
-    """Tell whether a token is one that can't be trusted yet, because the files were stamped a moment ago."""
-    return "fresh@" in token
-
-
-def _signature(path: str, *, main: bool) -> tuple[str, int]:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - a suffix on a name, not a path below it
-    except (FileNotFoundError, NotADirectoryError):
-        return "-", 0
-    except OSError as error:
-        return f"error{error.errno}", 0
-    if not main and found.st_size == 0:
-        return "-", 0
-    # The time of a change of status tells a file restored with its old date; on -wal SQLite moves it at every read (it sets the owner).
-    status = f".{found.st_ctime_ns}" if main else ""
-    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}{status}", found.st_mtime_ns
 
 
 def content_digest(pairs: Sequence[tuple[int, str]], items: Iterable[ItemRow], feeds: Iterable[FeedRow]) -> str:
