@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from kg2vault.vault.frontmatter import OWN, SHARED, Frontmatter, find, has_comment, id_in_damaged
+from kg2vault.vault.frontmatter import OWN, SHARED, Frontmatter, find, has_comment, id_in_damaged, scalars
 from kg2vault.vault.frontmatter_edit import compose_block, edit
 from kg2vault.vault.regions import Region, apply_edits, block, find_regions, line_break, region_edits
 from kg2vault.vault.shared_lists import ListEdit, entry_key, ours, strings
@@ -91,13 +91,18 @@ class Note:
         return bool(self.text[at:].strip()) or self._has_user_properties({"aliases": aliases, "tags": tags})
 
     def _has_user_properties(self, written: Mapping[str, Collection[str]]) -> bool:
-        for key in self.properties:
+        entries = self.frontmatter.entries
+        if entries is None:
+            texts = [(key, self.entries(key) if key in SHARED else ()) for key in self.properties]
+        else:  # as it stands there: a key may be there twice, and its value nested
+            texts = [(entry.key, tuple(leaf.value for leaf in scalars(entry.node, set()) if leaf.value)) for entry in entries]
+        for key, found in texts:
             if key.startswith(OWN):
                 continue
             if key not in SHARED:
                 return True
             known = {entry_key(key, text) for text in written[key]}
-            if any(entry_key(key, text) not in known for text in self.entries(key)):
+            if any(entry_key(key, text) not in known for text in found):
                 return True
         return False
 
