@@ -18,7 +18,7 @@ from kg2vault.storage.beside import BesideNotes
 from kg2vault.sync.manifest import Manifest
 from kg2vault.sync.observed import Scan
 from kg2vault.vault import bases, colours, graph_json, types_json
-from kg2vault.vault.render import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_tag
+from kg2vault.vault.scene import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_tag
 
 GRAPH_JSON, TYPES_JSON = ".obsidian/graph.json", ".obsidian/types.json"
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 from kg2vault.graphs import Built
 from kg2vault.sync.manifest import Manifest, ManifestEntry
 from kg2vault.vault.farewell import Fate, farewell_note
 from kg2vault.vault.note import DesiredNote
-from kg2vault.vault.render import community_id, concept_id
+from kg2vault.vault.scene import community_id, concept_id
+
+_MOVED_TO = "moved_to"
 
 
 def fates(built: Built, manifest: Manifest) -> Callable[[ManifestEntry], DesiredNote]:
@@ -26,8 +29,9 @@ def fates(built: Built, manifest: Manifest) -> Callable[[ManifestEntry], Desired
         if kind == "concept":
             fate = _concept_fate(built, key, items_of().get(key, ()), entry.last)
         elif kind == "community":
-            fate = _community_fate(built, manifest, key)
-        return farewell_note(entry.id, entry.label or key, fate)
+            fate = _community_fate(built, manifest, entry)
+        note = farewell_note(entry.id, entry.label or key, fate)
+        return replace(note, kept={_MOVED_TO: fate.moved_to[0]}) if fate.moved_to is not None else note
 
     return farewell
 
@@ -57,13 +61,14 @@ def _concept_fate(built: Built, key: str, item_ids: list[int] | tuple[int, ...],
     )
 
 
-def _community_fate(built: Built, manifest: Manifest, identity: str) -> Fate:
-    members = next((saved.members for saved in manifest.communities if saved.id == identity), ())
+def _community_fate(built: Built, manifest: Manifest, entry: ManifestEntry) -> Fate:
+    """Say where most members went: counted in the run in which the community leaves, remembered by its entry ever after."""
+    members = next((saved.members for saved in manifest.communities if community_id(saved.id) == entry.id), ())
     homes = built.graph.community_of()
-    counts = Counter(homes[key].id for key in members if key in homes)
-    if not counts:
+    counts = Counter(community_id(homes[key].id) for key in members if key in homes)
+    chosen = min(counts, key=lambda found: (-counts[found], found)) if counts else entry.kept.get(_MOVED_TO)
+    community = next((c for c in built.graph.communities if community_id(c.id) == chosen), None)
+    if community is None:
         return Fate()
-    chosen = min(counts, key=lambda found: (-counts[found], found))
-    community = next(c for c in built.graph.communities if c.id == chosen)
     label = built.graph.concepts[community.label].label if community.label in built.graph.concepts else community.name
-    return Fate(moved_to=(community_id(chosen), label))
+    return Fate(moved_to=(community_id(community.id), label))

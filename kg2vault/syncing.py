@@ -34,7 +34,9 @@ from kg2vault.sync.observed import Scan, text_of
 from kg2vault.sync.plan import Keep, Plan, plan
 from kg2vault.sync.recover import recover_communities
 from kg2vault.vault.note import DesiredNote
-from kg2vault.vault.render import NoteSettings, render
+from kg2vault.vault.render import Before, NoteSettings, render
+from kg2vault.vault.scene import bands_of
+from kg2vault.vault.weights import Bands
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     guard_scan(scan, knows_vault=loaded is not None)
     manifest = loaded if loaded is not None else Manifest(communities=recover_communities(scan))
     built = graphs.build(settings, reading, manifest, cache, recluster=flags.recluster)
-    desired = render(built.graph, reading.items, reading.feeds, note_settings(settings))
+    desired = render(built.graph, reading.items, reading.feeds, note_settings(settings), _before(manifest))
     limits = settings.config.limits
     guard_source(desired, manifest, limits, allow_retire=flags.allow_retire)
     layout = lay_out(desired, fates(built, manifest), manifest, scan, now=now, settle_seconds=limits.settle_seconds)
@@ -152,7 +154,13 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
 
 def note_settings(settings: Settings) -> NoteSettings:
     """Return the part of the configuration that shapes the notes."""
-    return NoteSettings(folder=settings.folder, recent_items=settings.config.notes.recent_items)
+    notes = settings.config.notes
+    return NoteSettings(settings.folder, notes.recent_items, items=notes.items, feeds=notes.feeds, links=settings.config.links)
+
+
+def _before(manifest: Manifest) -> Before:
+    kept = {key: entry.kept for key, entry in manifest.entries.items() if entry.kept}
+    return Before(kept, Bands(*manifest.bands) if manifest.bands is not None else None)
 
 
 def _texts(vault: VaultDir, layout: Layout) -> dict[str, str]:
@@ -177,6 +185,7 @@ def _preview(planned: Plan) -> tuple[Outcome, ...]:
 def _next_manifest(ready: Prepared, applied: Applied, settings: Settings) -> Manifest:
     graph = ready.built.graph
     communities = sorted(graph.communities, key=lambda community: community.id)
+    bands = bands_of(graph, settings.config.links, _before(ready.manifest).bands)
     return replace(
         ready.manifest,
         entries=applied.entries,
@@ -184,6 +193,7 @@ def _next_manifest(ready: Prepared, applied: Applied, settings: Settings) -> Man
         communities=tuple(SavedCommunity(c.id, c.name, c.label, c.members) for c in communities),
         fingerprint=ready.built.reading.fingerprint,
         settings=notes_digest(settings),
+        bands=(bands.medium, bands.strong) if bands is not None else None,
     )
 
 

@@ -15,6 +15,7 @@ from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.recover import recover_communities
 from kg2vault.vault.compare import Difference, differences
 from kg2vault.vault.readback import read_back
+from kg2vault.vault.scene import linked_edges
 
 _SHOWN = 20
 
@@ -33,7 +34,8 @@ def verify(settings: Settings) -> OperationResult:
     graph = graphs.build(settings, reading, known).graph
     texts = {note.path: note.text for found in scan.notes.values() for note in found if note.text is not None}
     found = read_back(texts, scan.paths)
-    problems = differences(graph, found)
+    links = settings.config.links
+    problems = differences(graph, found, None if links.backbone == "all" else linked_edges(graph, links))
     size = f"{len(graph.concepts):,} concepts, {len(graph.edges):,} edges"
     data = {"concepts": len(graph.concepts), "edges": len(graph.edges), "communities": len(graph.communities), "differences": len(problems)}
     if not problems:

@@ -33,8 +33,8 @@ def guard_source(desired: Mapping[str, DesiredNote], manifest: Manifest, limits:
 
 def guard_vault(layout: Layout, manifest: Manifest, scan: Scan, limits: LimitsConfig, *, allow_missing: bool) -> None:
     """Raise VaultError when so many of our notes are gone that the vault is probably not all there."""
-    live = sum(entry.state in (EntryState.LIVE, EntryState.ORPHANED) for entry in manifest.entries.values())
-    missing = sum(key not in layout.unseen for key in layout.missing)
+    live = sum(entry.state in (EntryState.LIVE, EntryState.ORPHANED) and _counts(key) for key, entry in manifest.entries.items())
+    missing = sum(key not in layout.unseen and _counts(key) for key in layout.missing)
     if allow_missing or not missing:
         return
     all_gone = missing == live and live > 1
@@ -43,6 +43,11 @@ def guard_vault(layout: Layout, manifest: Manifest, scan: Scan, limits: LimitsCo
             f"{missing} of {live} notes are missing from the vault; is its drive mounted, or is it being restored? Nothing was written.",
             hint="If you deleted them, run `kg2vault sync --allow-missing` (limits.max_missing_share and max_missing_count set the limit).",
         )
+
+
+def _counts(note_id: str) -> bool:
+    """Return whether a note counts; those of items and feeds, ten times as many, would drown the others."""
+    return not note_id.startswith(("item/", "feed/"))
 
 
 def guard_scan(scan: Scan, *, knows_vault: bool) -> None:

@@ -40,6 +40,7 @@ class FilledNote:
     tags: tuple[str, ...]
     regions: Mapping[str, FilledRegion]
     content: str
+    kept: Mapping[str, str]
 
     @property
     def last(self) -> str:
@@ -171,7 +172,7 @@ def _fill(note: DesiredNote, paths: Mapping[str, str]) -> FilledNote:
     properties = {key: _fill_value(value, paths) for key, value in note.properties.items()}
     facts = json.dumps([properties, note.aliases, note.tags, [(name, region.body) for name, region in regions.items()]], ensure_ascii=True)
     content = hashlib.sha256(facts.encode()).hexdigest()[:20]
-    return FilledNote(note.id, note.kind, note.name, properties, note.aliases, note.tags, regions, content)
+    return FilledNote(note.id, note.kind, note.name, properties, note.aliases, note.tags, regions, content, note.kept)
 
 
 def _fill_value(value: object, paths: Mapping[str, str]) -> object:

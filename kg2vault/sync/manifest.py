@@ -44,6 +44,7 @@ class ManifestEntry:
     tags: tuple[str, ...] = ()
     trouble: str = ""  # "" or why a person must decide: conflict, damaged, duplicate…
     since: str = ""  # when the trouble was first seen, ISO UTC
+    kept: Mapping[str, str] = field(default_factory=dict)  # DesiredNote.kept: what the next run starts from
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Manifest:
     settings: str = ""  # digest of everything else that shapes the notes
     colors: Mapping[str, int] = field(default_factory=dict)  # community id → rgb
     files: Mapping[str, str] = field(default_factory=dict)  # digests of Obsidian's own files as we last left them
+    bands: tuple[int, int] | None = None  # the weights from which on an edge is medium, and strong
 
 
 def dump_manifest(manifest: Manifest) -> str:
@@ -80,6 +82,7 @@ def dump_manifest(manifest: Manifest) -> str:
         "communities": [[c.id, c.name, c.label, list(c.members)] for c in manifest.communities],
         "colors": dict(sorted(manifest.colors.items())),
         "files": dict(sorted(manifest.files.items())),
+        "bands": manifest.bands,
     }
     text = json.dumps(head, ensure_ascii=False)
     return text[:-1] + ', "entries": [' + ",\n".join(lines) + "]}\n"
@@ -115,6 +118,7 @@ def _manifest(raw: dict[str, Any]) -> Manifest:
         str(raw["settings"]),
         {str(key): int(value) for key, value in raw["colors"].items()},
         {str(key): str(value) for key, value in raw["files"].items()},
+        None if raw["bands"] is None else (int(raw["bands"][0]), int(raw["bands"][1])),
     )
 
 
@@ -133,6 +137,7 @@ def _entry(row: list[Any]) -> ManifestEntry:
         tags=_texts(row[10]),
         trouble=_text(row[11]),
         since=_text(row[12]),
+        kept={_text(name): _text(value) for name, value in row[13].items()},
     )
 
 
@@ -147,5 +152,5 @@ def _texts(values: list[object]) -> tuple[str, ...]:
 
 
 def _entry_row(e: ManifestEntry) -> list[Any]:
-    lists = [list(e.regions), list(e.aliases), list(e.tags)]
-    return [e.id, e.path, e.state.value, e.size, e.mtime_ns, e.content, e.label, e.last, *lists, e.trouble, e.since]
+    rest = [list(e.regions), list(e.aliases), list(e.tags), e.trouble, e.since, dict(sorted(e.kept.items()))]
+    return [e.id, e.path, e.state.value, e.size, e.mtime_ns, e.content, e.label, e.last, *rest]

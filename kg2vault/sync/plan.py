@@ -157,6 +157,7 @@ class _Decider:
             regions=tuple(wanted.regions),
             aliases=wanted.aliases,
             tags=wanted.tags,
+            kept=wanted.kept,
         )
         return Create(path, text, fresh)
 
@@ -164,7 +165,14 @@ class _Decider:
         state = EntryState.ORPHANED if wanted.id in self.layout.leaving else EntryState.LIVE
         known = entry or ManifestEntry(wanted.id, found.path)
         base = replace(
-            known, path=found.path, size=found.size, mtime_ns=found.mtime_ns, state=state, label=wanted.name, last=wanted.last or known.last
+            known,
+            path=found.path,
+            size=found.size,
+            mtime_ns=found.mtime_ns,
+            state=state,
+            label=wanted.name,
+            last=wanted.last or known.last,
+            kept=wanted.kept,
         )
         text = found.text if found.text is not None else self.texts.get(found.path)
         if text is None:

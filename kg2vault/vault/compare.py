@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kg2vault.graph.model import KnowledgeGraph
 from kg2vault.vault.readback import VaultGraph
+from kg2vault.vault.scene import plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ def differences(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tupl
     """Compare nodes, edges, weights and membership. `linked` names the edges that are links in the notes, None for all of them."""
     found = list(_nodes(graph, vault))
     found.extend(_edges(graph, vault, linked))
+    if linked is not None:
+        found.extend(_words(graph, vault, linked))
     found.extend(_membership(graph, vault))
     found.extend(Difference("ghost-link", f"a link leads nowhere: {target}", path) for path, target in vault.ghosts)
     found.extend(Difference("duplicate", f"a second note has the id {note_id}", path) for path, note_id in vault.copies)
@@ -57,6 +60,24 @@ def _edges(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tuple[str
         if (min(here, there), max(here, there)) not in wanted:
             pair = f"{labels.get(here, here)} → {labels.get(there, there)}"
             yield Difference("extra-link", f"the link {pair} is not an edge of the graph", vault.concepts.get(here))
+
+
+def _words(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tuple[str, str]]) -> Iterator[Difference]:
+    """Check the edges that are no links: their other end is named in words, with the weight."""
+    for edge in graph.edges:
+        if (edge.source, edge.target) in linked:
+            continue
+        for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+            if here not in vault.concepts or here in vault.without_region:
+                continue
+            label = graph.concepts[there].label
+            seen = vault.in_words.get((here, plain_name(label)), set())
+            pair = f"{graph.concepts[here].label} → {label}"
+            if not seen:
+                yield Difference("missing-name", f"{pair} is missing, which is named without a link", vault.concepts[here])
+            elif edge.weight not in seen:
+                says = " and ".join(map(str, sorted(seen)))
+                yield Difference("wrong-weight", f"{pair} says {says}, the graph {edge.weight}", vault.concepts[here])
 
 
 def _membership(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kg2vault.vault.note import DesiredNote
-from kg2vault.vault.render import shown
+from kg2vault.vault.scene import shown
 from kg2vault.vault.wikilinks import token
+
+_REGIONS = ("concept", "community", "item", "feed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,12 @@ class Fate:
 def farewell_note(note_id: str, name: str, fate: Fate) -> DesiredNote:
     """Return the note for something that left the graph."""
     kind = note_id.split("/", 1)[0]
-    region = kind if kind in ("concept", "community") else "note"
+    region = kind if kind in _REGIONS else "note"
     properties: dict[str, str | int] = {"kg_id": note_id, "kg_type": kind, "kg_name": shown(name), "kg_status": "left"}
     if fate.last:
         properties["kg_last"] = fate.last
-    body = _concept(fate) if kind == "concept" else _community(fate) if kind == "community" else "This note is no longer part of the graph."
+    bodies = {"concept": _concept, "community": _community}
+    body = bodies[kind](fate) if kind in bodies else f"This {region} is no longer part of the graph."
     return DesiredNote(note_id, kind, name, "", ("left",), properties, (), ("kg/left",), {region: body})
 
 

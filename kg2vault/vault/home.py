@@ -8,14 +8,17 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from kg2vault.graph.health import health
+from kg2vault.graph.model import Community
 from kg2vault.vault import numbers
+from kg2vault.vault.community_note import about
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import note_stems
-from kg2vault.vault.render import HOME, HOME_TAG, Scene, counted, item_line
+from kg2vault.vault.scene import HOME, HOME_TAG, Scene, counted, item_line
 
 _TOP = 15
 _NEW_DAYS = 30
 _NEW_ITEMS = 10
+_ABOUT = 4
 
 
 def home_note(scene: Scene) -> DesiredNote:
@@ -48,10 +51,13 @@ def _totals(scene: Scene) -> str:
 def _communities(scene: Scene) -> list[str]:
     if not scene.graph.communities:
         return []
-    return [
-        "## Communities",
-        *(f"- {scene.community_link(community)} — {counted(len(community.members), 'concept')}" for community in scene.graph.communities),
-    ]
+    return ["## Communities", *(_community_line(scene, community) for community in scene.graph.communities)]
+
+
+def _community_line(scene: Scene, community: Community) -> str:
+    others = about(scene, community, _ABOUT)[1:]  # the first is the one it is named after
+    told = f": {', '.join(others)}" if others else ""
+    return f"- {scene.community_link(community)} — {counted(len(community.members), 'concept')}{told}"
 
 
 def _connected(scene: Scene) -> list[str]:
@@ -62,36 +68,27 @@ def _connected(scene: Scene) -> list[str]:
 
 
 def _bridges(scene: Scene) -> list[str]:
-    metrics = scene.graph.metrics
-    shown = {key: numbers.two_digits(metrics[key].betweenness) for key in metrics}
-    ranked = sorted(metrics, key=lambda key: (-shown[key], key))[:_TOP]
+    shown = scene.betweenness
+    ranked = sorted(shown, key=lambda key: (-shown[key], key))[:_TOP]
     lines = [f"- {scene.concept_link(key)} — betweenness {numbers.plain(shown[key])}" for key in ranked if shown[key] > 0]
-    return ["## Bridges", *lines] if lines else []
+    return ["## Best bridges", *lines] if lines else []
 
 
 def _new(scene: Scene) -> list[str]:
     """List the newest items of the 30 days before the newest one: a window that moves with the reading, not with the clock."""
-    dated = sorted(((item.published, item.id) for item in scene.items.values() if _day(item.published)), reverse=True)
-    newest = _day(dated[0][0]) if dated else None
-    if newest is None:
+    dated = sorted(((scene.items[number].published, number) for number in scene.days), reverse=True)
+    if not dated:
         return []
-    start = (newest - timedelta(days=_NEW_DAYS)).isoformat()
-    recent = [item_id for published, item_id in dated if published[:10] >= start]
-    lines = [line for item_id in recent[:_NEW_ITEMS] if (line := item_line(scene, item_id))]
+    newest = date.fromisoformat(scene.days[dated[0][1]])
+    start = (newest - timedelta(days=_NEW_DAYS)).isoformat() if newest.toordinal() > _NEW_DAYS else ""
+    recent = [number for published, number in dated if published[:10] >= start]
+    lines = [line for number in recent[:_NEW_ITEMS] if (line := item_line(scene, number))]
     return [f"## New in the {_NEW_DAYS} days up to {newest.isoformat()}", f"{counted(len(recent), 'item')}", "", *lines] if lines else []
-
-
-def _day(published: str) -> date | None:
-    try:
-        return date.fromisoformat(published[:10])
-    except ValueError:
-        return None
 
 
 def _health(scene: Scene) -> list[str]:
     facts = health(scene.graph)
     share = numbers.plain(round(float(facts["largest_community_pct"]), 1))
     once = numbers.plain(round(100 * float(facts["singleton_rate"]), 1))
-    return [
-        f"Health: {once} % of tags are used once · median degree {numbers.plain(float(facts['median_degree']))} · largest community {share} %"
-    ]
+    median = numbers.plain(float(facts["median_degree"]))
+    return [f"Health: {once} % of tags are used once · median degree {median} · largest community {share} %"]

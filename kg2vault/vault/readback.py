@@ -7,7 +7,7 @@ follows each link as Obsidian does, and takes the first whole number after a rel
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kg2vault.vault.note import Note, parse
@@ -24,6 +24,7 @@ class VaultGraph:
 
     concepts: dict[str, str] = field(default_factory=dict)  # concept key → path
     seen_from: dict[tuple[str, str], int] = field(default_factory=dict)  # (this end, other end) → weight
+    in_words: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # (concept key, name not linked) → weights beside it
     without_region: set[str] = field(default_factory=set)  # concepts whose list of links the user took away
     community_of: dict[str, str] = field(default_factory=dict)  # concept key → community id, as the concept's note says
     members_of: dict[str, tuple[str, ...]] = field(default_factory=dict)  # community id → concept keys, as the community's note says
@@ -73,6 +74,8 @@ class _Reader:
                 self.found.without_region.add(key)
             for other, weight in self._list(path, lines, _RELATED, "concept"):
                 self.found.seen_from[key, other] = weight
+            for name, weight in _words(lines):
+                self.found.in_words.setdefault((key, name), set()).add(weight)
         elif kind == "community" and note.properties.get("kg_status") != "left":
             self.found.members_of[key] = tuple(other for other, _ in self._list(path, lines, _MEMBERS, "concept"))
         self._ghosts(path, lines)
@@ -89,18 +92,15 @@ class _Reader:
 
     def _list(self, path: str, lines: list[str], heading: str, kind: str) -> list[tuple[str, int]]:
         """Return (key, first number after the link) of each list line below a heading."""
-        below, rows = False, []
-        for line in lines:
-            if line.startswith("#"):
-                below = line.lstrip("#").strip().lower() == heading
-            elif below and line.lstrip().startswith("- "):
-                links = parse_links(line)
-                if not links:
-                    continue
-                target_kind, _, key = self._leads_to(links[0].target, path).partition("/")
-                number = _NUMBER.search(line, links[0].end)
-                if target_kind == kind:
-                    rows.append((key, int(number[0]) if number else 0))
+        rows = []
+        for line in _below(lines, heading):
+            links = parse_links(line)
+            if not links:
+                continue
+            target_kind, _, key = self._leads_to(links[0].target, path).partition("/")
+            number = _NUMBER.search(line, links[0].end)
+            if target_kind == kind:
+                rows.append((key, int(number[0]) if number else 0))
         return rows
 
     def _ghosts(self, path: str, lines: list[str]) -> None:
@@ -112,3 +112,22 @@ class _Reader:
     def _leads_to(self, target: str, path: str) -> str:
         reached = self.resolver.resolve(target, path)
         return self.ids.get(reached, "") if reached is not None else ""
+
+
+def _below(lines: Iterable[str], heading: str) -> Iterator[str]:
+    """Yield the list lines below a heading."""
+    below = False
+    for line in lines:
+        if line.startswith("#"):
+            below = line.lstrip("#").strip().lower() == heading
+        elif below and line.lstrip().startswith("- "):
+            yield line
+
+
+def _words(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield (name, weight) of each related concept that is named without a link."""
+    for line in _below(lines, _RELATED):
+        name, dash, told = line.lstrip()[2:].rpartition(" — ")
+        number = _NUMBER.search(told)
+        if dash and number and not parse_links(name):
+            yield name, int(number[0])

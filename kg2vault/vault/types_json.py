@@ -27,6 +27,7 @@ TYPES: Mapping[str, str] = {
     "kg_last": "date",
     "kg_recent": "number",
     "kg_size": "number",
+    "kg_members": "number",
     "kg_density": "number",
     "kg_concepts": "number",
     "kg_edges": "number",
@@ -34,6 +35,11 @@ TYPES: Mapping[str, str] = {
     "kg_strong": "multitext",
     "kg_medium": "multitext",
     "kg_weak": "multitext",
+    "kg_url": "text",
+    "kg_published": "date",
+    "kg_published_in": "text",
+    "kg_mentions": "multitext",
+    "kg_status": "text",
 }
 _KEY = "types"
 

@@ -1,0 +1,118 @@
+"""The note of a concept: what it is linked to, when it was read about, where it leads, and what was read last.
+
+Layer 1, pure. A concept's note depends on its own items and edges; what it says of the rest of the graph (centrality, neighbours of
+neighbours) is held to what it said before, until that is no longer about right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kg2vault.graph.model import Community, Concept
+from kg2vault.graph.queries import suggestions
+from kg2vault.vault import numbers, weights
+from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.paths import name_key, note_stems
+from kg2vault.vault.related import band_properties, related_lines
+from kg2vault.vault.scene import CONCEPT_TAG, Scene, community_tag, concept_id, counted, recent_items, shown
+from kg2vault.vault.sparkline import last_year, timeline
+from kg2vault.vault.yaml_scalars import Scalar
+
+_BRIDGES = 5
+_FITS = 3
+_FITS_LOOKED_AT = 12
+_LOYALTY = 1.25  # a concept that is suggested already is left for one that fits better by a quarter
+
+
+def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
+    """Return the note of one concept."""
+    community = scene.community_of.get(concept.key)
+    note_id = concept_id(concept.key)
+    stems = note_stems(concept.label, note_id, "concept", scene.reserved())
+    days = [scene.days[number] for number in concept.item_ids if number in scene.days]
+    kept = _numbers(scene, concept.key)
+    fits = _fits(scene, concept.key)
+    lines = [_facts(scene, concept, community)]
+    lines += [line for line in (timeline(days), _bridges(scene, concept.key, community), _fits_line(scene, fits)) if line]
+    regions = {"concept": "\n".join([*lines, *related_lines(scene, concept.key)])}
+    regions.update(recent_items(scene, concept.item_ids[: scene.settings.recent_items]))
+    properties = _properties(scene, concept, community, days, kept)
+    tags = (CONCEPT_TAG,) if community is None else (CONCEPT_TAG, community_tag(community))
+    kept_text = {name: numbers.plain(value) for name, value in kept.items()} | ({"fits": "\n".join(fits)} if fits else {})
+    folder = f"{scene.settings.folder}/Concepts"
+    return DesiredNote(
+        note_id, "concept", concept.label, folder, stems, properties, _aliases(concept, stems[0]), tags, regions, kept=kept_text
+    )
+
+
+def _numbers(scene: Scene, key: str) -> dict[str, float]:
+    before = scene.kept(concept_id(key)).get("pagerank")
+    pagerank = numbers.steady(scene.graph.metrics[key].pagerank, before, numbers.PAGERANK_STEP)
+    return {"betweenness": scene.betweenness[key], "pagerank": pagerank}
+
+
+def _properties(
+    scene: Scene, concept: Concept, community: Community | None, days: list[str], kept: Mapping[str, float]
+) -> dict[str, Scalar | tuple[Scalar, ...]]:
+    metrics = scene.graph.metrics[concept.key]
+    properties: dict[str, Scalar | tuple[Scalar, ...]] = {
+        "kg_id": concept_id(concept.key),
+        "kg_type": "concept",
+        "kg_name": shown(concept.label),
+        "kg_items": concept.items,
+        "kg_degree": metrics.degree,
+        "kg_strength": metrics.strength,
+        "kg_betweenness": kept["betweenness"],
+        "kg_pagerank": kept["pagerank"],
+    }
+    if scene.settings.links.size:
+        properties["kg_size"] = weights.size_100(metrics.degree)
+    if days:
+        properties |= {"kg_first": min(days), "kg_last": max(days), "kg_recent": last_year(days)}
+    if community is not None:
+        properties["kg_community"] = scene.community_link(community)
+    properties.update(band_properties(scene, concept.key))
+    return properties
+
+
+def _facts(scene: Scene, concept: Concept, community: Community | None) -> str:
+    facts = [counted(concept.items, "item"), f"linked to {counted(len(scene.graph.neighbours[concept.key]), 'concept')}"]
+    if community is not None:
+        facts.append(f"community {scene.community_link(community)}")
+    return " · ".join(facts)
+
+
+def _bridges(scene: Scene, key: str, community: Community | None) -> str:
+    """Name the heaviest neighbours in other communities; they are in the list below as well, so they are words here."""
+    if community is None:
+        return ""
+    names = []
+    for other, _ in scene.graph.neighbours[key]:
+        home = scene.community_of.get(other)
+        if home is not None and home.id != community.id:
+            names.append(scene.concept_name(other))
+    return f"Bridges to other communities: {', '.join(names[:_BRIDGES])}" if names else ""
+
+
+def _fits(scene: Scene, key: str) -> tuple[str, ...]:
+    """Return the concepts that are not linked to this one but share its neighbours, by key."""
+    before = scene.kept(concept_id(key)).get("fits", "").split("\n")
+    scored = suggestions(scene.graph, key, _FITS_LOOKED_AT)
+    ranked = sorted(scored, key=lambda found: (-found[1] * (_LOYALTY if found[0] in before else 1), found[0]))
+    return tuple(sorted(other for other, _ in ranked[:_FITS]))
+
+
+def _fits_line(scene: Scene, fits: tuple[str, ...]) -> str:
+    return f"Shares neighbours with, but no link yet: {', '.join(map(scene.concept_name, fits))}" if fits else ""
+
+
+def _aliases(concept: Concept, stem: str) -> tuple[str, ...]:
+    """Return the other names a concept should be found under, leaving out those Obsidian's case-blind search finds anyway."""
+    seen = {name_key(stem)}
+    names = []
+    for spelling in (concept.label, *concept.spellings):
+        name = shown(spelling)
+        if name and name_key(name) not in seen:
+            seen.add(name_key(name))
+            names.append(name)
+    return tuple(names)
