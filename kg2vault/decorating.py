@@ -1,4 +1,4 @@
-"""What Obsidian shows beside the notes: colour groups, property types, the base.
+"""What Obsidian shows beside the notes: colour groups, property types, the base, the canvas.
 
 Layer 3. Runs after the notes are written. Only our own groups, keys and files change, and only when they have to; what the user changed or
 deleted stays so. A problem here is reported and never fails a sync.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kg2vault.config import ObsidianConfig
 from kg2vault.graph.model import Community, KnowledgeGraph
 from kg2vault.result import Problem
 from kg2vault.storage.beside import BesideNotes
-from kg2vault.sync.manifest import Manifest
+from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.observed import Scan
-from kg2vault.vault import bases, colours, graph_json, types_json
-from kg2vault.vault.scene import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_tag
+from kg2vault.vault import bases, canvas, colours, graph_json, types_json
+from kg2vault.vault.scene import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_id, community_tag
 
 GRAPH_JSON, TYPES_JSON = ".obsidian/graph.json", ".obsidian/types.json"
 
@@ -36,7 +36,7 @@ class Decorated:
 def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside: BesideNotes, manifest: Manifest, scan: Scan) -> Decorated:
     """Bring the files beside the notes up to date."""
     done = Decorated(manifest.colors, dict(manifest.files))
-    steps = []
+    steps: list[Callable[[], None]] = []
     if beside.is_obsidian_vault():
         if wishes.graph_colors:
             steps.append(lambda: _colour(graph, folder, beside, done, scan))
@@ -44,6 +44,8 @@ def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside:
             steps.append(lambda: _types(beside, done))
     if wishes.base:
         steps.append(lambda: _own_file(f"{folder}/{folder.rsplit('/', 1)[-1]}.base", bases.knowledge_graph_base(), beside, done))
+    if wishes.canvas:
+        steps.append(lambda: _canvas(graph, folder, manifest, beside, done))
     for step in steps:
         try:
             step()
@@ -106,6 +108,21 @@ def _own_file(path: str, new: str, beside: BesideNotes, done: Decorated) -> None
         return
     if text == new or _write(path, new, text, beside, done):
         done.files[path] = _digest(new)
+
+
+def _canvas(graph: KnowledgeGraph, folder: str, manifest: Manifest, beside: BesideNotes, done: Decorated) -> None:
+    path, touching = f"{folder}/communities.canvas", _touching(graph)
+    rgb = colours.assign(touching, done.colors)
+    cards = []
+    for community in graph.communities:
+        entry = manifest.entries.get(community_id(community.id))
+        if entry is not None and entry.state is EntryState.LIVE:
+            cards.append(canvas.Card(community.id, entry.path, len(community.members), rgb[community.id]))
+    edges = [(one.id, other, weight) for one in touching for other, weight in one.neighbours if one.id < other]
+    text = beside.read(path)
+    drawn = canvas.community_canvas(cards, edges, text, done.files.get(path))
+    if drawn.digest is not None and (drawn.text is None or _write(path, drawn.text, text, beside, done)):
+        done.files[path] = drawn.digest
 
 
 def _write(path: str, new: str, before: str | None, beside: BesideNotes, done: Decorated) -> bool:
