@@ -23,7 +23,7 @@ _entries = st.lists(st.sampled_from(["kg/a", "kg/b", "kg/c", "x", "a, b"]), max_
 _wanted = st.dictionaries(st.sampled_from(["kg_id", "kg_x", "kg_y", "kg_z"]), _values, max_size=4)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(_blocks, _wanted, st.tuples(_entries, _entries), st.tuples(_entries, _entries))
 def test_a_block_of_plain_lines_is_edited_as_any_other(values, own, aliases, tags):
     source = "".join(f"{key}: {written(value)}\n" for key, value in values.items())
@@ -35,7 +35,7 @@ def test_a_block_of_plain_lines_is_edited_as_any_other(values, own, aliases, tag
     assert edit(block, own, lists).source == by_tree.source
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(_blocks)
 def test_plain_lines_say_what_a_parser_finds(values):
     source = "".join(f"{key}: {written(value)}\n" for key, value in values.items())
@@ -59,7 +59,7 @@ _FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=1500)
+@settings(deadline=None, max_examples=150)
 @given(st.lists(_FRAGMENTS, max_size=24).map("".join))
 def test_whatever_a_block_holds_it_is_damaged_or_edited_and_read_back(source):
     block = find(f"---\n{source}\n---\n")

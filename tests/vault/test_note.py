@@ -80,7 +80,7 @@ _TEXTS = (
 )
 
 
-@settings(deadline=None, max_examples=1500)
+@settings(deadline=None, max_examples=150)
 @given(_TEXTS)
 def test_any_text_is_taken_apart_and_put_together_again(text):
     note = parse(text)
@@ -92,7 +92,7 @@ def test_any_text_is_taken_apart_and_put_together_again(text):
         parse(edit(note, regions=REGIONS))
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=150)
 @given(_TEXTS)
 def test_an_edit_of_any_note_keeps_every_line_of_the_user_and_the_next_one_changes_nothing(text):
     note = parse(text)

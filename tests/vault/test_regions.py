@@ -115,7 +115,7 @@ def test_words_about_markers_are_no_markers(text):
     assert find_regions(text) == ((), None)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.sampled_from([*MARKERS, "mine", "", " ", MARKERS[0] + " ", MARKERS[1].upper(), "\r"]), max_size=9),
     st.sampled_from(["\n", "\r\n"]),
@@ -214,7 +214,7 @@ _bodies = st.dictionaries(_names, st.tuples(_body, st.sampled_from(["00000000", 
 _parts = st.lists(st.tuples(_user, _names, _body), max_size=3, unique_by=lambda part: part[1])
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=150)
 @given(_parts, _user, _bodies, st.sets(_names))
 def test_whatever_is_written_or_removed_the_users_words_stay_and_the_regions_are_those_wanted(parts, last, bodies, removals):
     text = "".join(f"{user}\n{block(name, body, '12345678')}\n" for user, name, body in parts) + last
