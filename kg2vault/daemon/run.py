@@ -22,7 +22,7 @@ from kg2vault.daemon.log import DaemonLog, close_log, open_log
 from kg2vault.daemon.loop import RELOAD, Daemon, Ending, Ports, Watcher
 from kg2vault.settings import Options, Place
 from kg2vault.storage.daemon_lock import DaemonLock
-from kg2vault.storage.fingerprint import file_token
+from kg2vault.storage.hermes import HermesSource
 from kg2vault.storage.state_file import DaemonFile
 from kg2vault.storage.watcher import SourceWatcher
 
@@ -77,7 +77,7 @@ def _watcher(files: Mapping[str, Path], polling: bool) -> Watcher:
 
 
 def _gate(path: Path) -> str:
-    return file_token(Path(os.path.realpath(path)))
+    return HermesSource(path).gate()
 
 
 @contextmanager
