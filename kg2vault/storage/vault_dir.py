@@ -40,6 +40,7 @@ class VaultDir:
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
         self.root = root
         self.disk = disk or Disk()
+        self._inside: set[Path] = set()
 
     def check(self, folder: str, *, writing: bool = True) -> None:
         """Raise VaultError unless the vault is a folder that can be written, and `folder` lies inside it with its links followed."""
@@ -79,6 +80,7 @@ class VaultDir:
     def create(self, path: str, data: bytes) -> tuple[int, int]:
         """Write a new note and return its (size, mtime in ns); raises ChangedError when the name is taken meanwhile, or OSError."""
         target = self.root / path
+        self._stay_inside(target.parent)
         self.disk.mkdir(target.parent)
         temp = self._temp(target)
         try:
@@ -148,6 +150,13 @@ class VaultDir:
         found = (self.root / path).lstat()
         return found.st_size, found.st_mtime_ns
 
+    def _stay_inside(self, folder: Path) -> None:
+        if folder in self._inside:
+            return
+        if not folder.resolve().is_relative_to(self.root.resolve()):
+            raise OSError(errno.EXDEV, "its folder is a link that leads out of the vault", str(folder))
+        self._inside.add(folder)
+
     def _temp(self, target: Path) -> Path:
         return target.parent / f"{TEMP_PREFIX}{secrets.token_hex(6)}{TEMP_SUFFIX}"
 
@@ -198,6 +207,7 @@ class _Walk:
             self.paths.append(path)
             try:
                 if entry.is_symlink():
+                    self._link(path)
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     yield path
@@ -213,6 +223,11 @@ class _Walk:
             real = prefix + name[1 : -len(".icloud")]
             self.paths.append(real)
             self.unavailable.append(real)
+
+    def _link(self, path: str) -> None:
+        """A note that we knew behind a link is out of reach, which is not the same as deleted."""
+        if any(note == path or note.startswith(f"{path}/") for note in self.known):
+            self.unreadable[path] = "it is a symbolic link"
 
     def _note(self, path: str, found: os.stat_result) -> None:
         size, mtime = found.st_size, found.st_mtime_ns
