@@ -1,4 +1,7 @@
-"""The console script: `main()` answers `--version` at once and hands everything else to the command line."""
+"""The console script: `main()` answers `--version` at once, and so it does `sync` when there is nothing to do.
+
+Everything else is handed to the command line.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,13 @@ def main() -> None:
         print(f"kg2vault {__version__}")
         return
     _in_utf8()
+    if "sync" in sys.argv[1:]:
+        from kg2vault.unchanged import answer
+
+        found = answer(sys.argv[1:])
+        if found is not None:
+            sys.stdout.write(found)
+            return
     from kg2vault.cli import command_line
 
     command_line()

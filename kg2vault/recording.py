@@ -22,12 +22,18 @@ _SHOWN_PROBLEMS = 50
 
 def record(vault: Path, result: OperationResult, now: float) -> OperationResult:
     """Remember a sync that came to its end, and return its result as it is."""
+    RunFile(vault).save(run_of(vault, result, now))
+    return result
+
+
+def run_of(vault: Path, result: OperationResult, now: float) -> Run:
+    """Return what is remembered of a sync that ended `now`, in seconds since the epoch."""
     problems = [
         {"code": problem.code, "message": problem.message, "path": problem.path, "hint": problem.hint} for problem in result.problems
     ]
     at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
     data = result.data
-    run = Run(
+    return Run(
         at=at,
         version=__version__,
         summary=result.summary,
@@ -37,8 +43,6 @@ def record(vault: Path, result: OperationResult, now: float) -> OperationResult:
         problems=problems[:_SHOWN_PROBLEMS],
         manifest=manifest_digest(vault) or "",
     )
-    RunFile(vault).save(run)
-    return result
 
 
 def record_unfinished(vault: Path) -> None:

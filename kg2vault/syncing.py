@@ -37,6 +37,7 @@ from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.render import Before, NoteSettings, render
 from kg2vault.vault.scene import bands_of
 from kg2vault.vault.weights import Bands
+from kg2vault.witness import Ended, Stamp, Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,12 @@ def sync(
     disk: Disk | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    witness: Witness | None = None,
 ) -> OperationResult:
     """Sync once. Raises the errors of errors.py before anything is written; afterwards every note has an outcome of its own.
 
-    When `should_stop` says so, the notes not yet written are left to the next sync, and the result has a problem `stopped`.
+    When `should_stop` says so, the notes not yet written are left to the next sync, and the result has a problem `stopped`. A `witness` is
+    told how everything was at the end.
     """
     flags, clock = flags or SyncFlags(), clock or SystemClock()
     stores = Stores(settings, disk)
@@ -102,6 +105,10 @@ def sync(
         return sync_result(ready.built, _preview(ready.plan), dry_run=True)
     settled = _settled(ready, stores, settings, clock)
     if settled is not None:
+        if witness is not None:
+            witness.see(
+                _ended(ready, settled, gate, seen, lambda: _is_calm(ready, _next_manifest(ready, settled, settings), stores, settings))
+            )
         return record(settings.vault(), sync_result(ready.built, settled.outcomes, dry_run=False), clock.now())
     with VaultLock(settings.vault()).acquire(flags.wait_seconds):
         if stores.manifest.stamp() != seen or source.gate() != gate:  # somebody wrote meanwhile: what we planned is old
@@ -112,7 +119,9 @@ def sync(
         total = ready.plan.writes
         step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
         applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step, should_stop=should_stop)
-        problems = _remember(ready, applied, stores, settings)
+        manifest, problems = _remember(ready, applied, stores, settings)
+        if witness is not None and not problems:
+            witness.see(_ended(ready, applied, gate, stores.manifest.stamp(), lambda: _is_calm(ready, manifest, stores, settings)))
     result = sync_result(ready.built, applied.outcomes, dry_run=False, problems=problems)
     if applied.stopped:
         record_unfinished(settings.vault())
@@ -125,19 +134,37 @@ def _settled(ready: Prepared, stores: Stores, settings: Settings, clock: Clock) 
     if ready.plan.writes or ready.scan.leftovers:
         return None
     applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock)
-    manifest = _next_manifest(ready, applied, settings)
+    return applied if _is_calm(ready, _next_manifest(ready, applied, settings), stores, settings) else None
+
+
+def _is_calm(ready: Prepared, manifest: Manifest, stores: Stores, settings: Settings) -> bool:
+    """Return whether there is nothing to write beside the notes and nothing new to remember."""
     beside = BesideNotes(stores.beside.root, writes=False)
     done = decorate(ready.built.graph, settings.folder, settings.config.obsidian, beside, manifest, ready.scan)
-    if done.written or done.problems or not stores.manifest.holds(remembered(manifest, done)):
-        return None
-    return applied
+    return not done.written and not done.problems and stores.manifest.holds(remembered(manifest, done))
+
+
+def _ended(ready: Prepared, applied: Applied, gate: str, stamp: Stamp | None, is_calm: Callable[[], bool]) -> Ended:
+    """Return what there is to say when no note is left to be written."""
+    done = ("created", "updated")
+    later = tuple(replace(outcome, state="identical") if outcome.state in done else outcome for outcome in applied.outcomes)
+    return Ended(
+        applied.entries,
+        ready.scan.strangers,
+        gate,
+        stamp,
+        frozenset(outcome.state for outcome in applied.outcomes),
+        is_calm,
+        sync_result(ready.built, later, dry_run=False),
+    )
 
 
 def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Reading, *, now: float) -> Prepared:
     """Do everything that has no effect: load, build, render, scan and plan; raises what the guards raise."""
     loaded = None if flags.rebuild_manifest else stores.manifest.load()
     cache = stores.cache.load()
-    known = {} if flags.full or loaded is None else {e.path: (e.size, e.mtime_ns, e.id) for e in loaded.entries.values()}
+    entries = loaded.entries.values() if loaded is not None else ()
+    known = {entry.path: (-1 if flags.full else entry.size, entry.mtime_ns, entry.id) for entry in entries}
     scan = stores.vault.scan(known, {} if flags.full else cache.strangers)
     guard_scan(scan, knows_vault=loaded is not None)
     manifest = loaded if loaded is not None else Manifest(communities=recover_communities(scan))
@@ -197,16 +224,18 @@ def _next_manifest(ready: Prepared, applied: Applied, settings: Settings) -> Man
     )
 
 
-def _remember(ready: Prepared, applied: Applied, stores: Stores, settings: Settings) -> tuple[Problem, ...]:
+def _remember(ready: Prepared, applied: Applied, stores: Stores, settings: Settings) -> tuple[Manifest, tuple[Problem, ...]]:
     graph = ready.built.graph
     if applied.stopped:
-        stores.manifest.save(replace(ready.manifest, entries=applied.entries))
-        return (Problem("stopped", "The sync was asked to stop; the next one writes the other notes."),)
+        unfinished = replace(ready.manifest, entries=applied.entries)
+        stores.manifest.save(unfinished)
+        return unfinished, (Problem("stopped", "The sync was asked to stop; the next one writes the other notes."),)
     manifest = _next_manifest(ready, applied, settings)
     done = decorate(graph, settings.folder, settings.config.obsidian, stores.beside, manifest, ready.scan)
-    stores.manifest.save(remembered(manifest, done))
+    manifest = remembered(manifest, done)
+    stores.manifest.save(manifest)
     stores.cache.save(replace(graphs.betweenness_cache(graph, ready.cache), strangers=ready.scan.strangers))
-    return tuple(done.problems)
+    return manifest, tuple(done.problems)
 
 
 def notes_digest(settings: Settings) -> str:

@@ -13,7 +13,7 @@ import sys
 import click
 
 from kg2vault import __version__
-from kg2vault.cli.frame import global_options
+from kg2vault.cli.frame import ARGUMENTS, global_options
 
 _COMMANDS = {
     "notes": ("conflicts", "demo", "init", "resolve", "restore", "sync", "trash", "verify"),
@@ -24,6 +24,11 @@ _COMMANDS = {
 
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments as they were given: a sync's answer is remembered for exactly this call."""
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return every command's name."""

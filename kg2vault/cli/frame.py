@@ -20,6 +20,7 @@ from kg2vault.settings import Options, Place, Settings, gather
 
 _SHOWN_PROBLEMS = 20
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+ARGUMENTS = "kg2vault.arguments"  # where click's context has the arguments as they were given
 _GLOBAL = ("config", "db", "vault", "aliases", "verbose", "quiet", "as_json")
 
 
@@ -42,7 +43,8 @@ def global_options(function: _Command) -> _Command:
 class Call:
     """One call of a command: its global options, and how its result is shown."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any], arguments: list[str]) -> None:
+        self.arguments = arguments
         self.options = Options(options.get("config"), options.get("db"), options.get("vault"), options.get("aliases"))
         self.json = bool(options.get("as_json"))
         self.quiet = bool(options.get("quiet"))
@@ -69,6 +71,11 @@ class Call:
             result = OperationResult(operation, {}, (problem,), ExitCode.BUG, f"{problem.message} {problem.hint}")
         self.show(result, show)
         sys.exit(int(result.exit_code))
+
+    def printed(self, result: OperationResult) -> str:
+        """Return what a result without problems prints on standard output."""
+        text = result.to_json() if self.json else "" if self.quiet else result.summary
+        return f"{text}\n" if text else ""
 
     def show(self, result: OperationResult, show: Callable[[OperationResult], None] | None = None) -> None:
         """Print a result: the envelope, or its text form."""
@@ -105,6 +112,6 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         before = ctx.find_root().obj or {}
         own = {name: options.pop(name) for name in _GLOBAL}
         merged = {**before, **{key: value for key, value in own.items() if value not in (None, False, 0)}}
-        function(Call(merged), **options)
+        function(Call(merged, ctx.meta[ARGUMENTS]), **options)
 
     return global_options(update_wrapper(click.pass_context(wrapper), function))

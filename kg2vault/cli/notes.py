@@ -5,6 +5,7 @@ Layer 4.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from kg2vault.cli.frame import Call, command
 from kg2vault.cli.progress import Progress
 from kg2vault.result import OperationResult
 from kg2vault.settings import Place
+from kg2vault.witness import Witness
 
 _SHOWN_NOTES = 200
 
@@ -38,8 +40,18 @@ def demo_command(call: Call, folder: Path) -> None:
 def sync_command(call: Call, **flags: Any) -> None:
     """Bring the vault to what the graph says, once."""
     show = _show_plan if flags["dry_run"] else None
+    started = time.time_ns()
+
+    def body() -> OperationResult:
+        settings = call.settings()
+        witness = None if any(flags.values()) or call.verbose else Witness(call.arguments, settings, started)
+        result = app.sync(settings, app.SyncFlags(**flags), progress=progress.step, witness=witness)
+        if witness is not None:
+            witness.remember(result, call.printed)
+        return result
+
     with Progress(enabled=not (call.quiet or call.json)) as progress:
-        call.run("sync", lambda: app.sync(call.settings(), app.SyncFlags(**flags), progress=progress.step), show)
+        call.run("sync", body, show)
 
 
 def _show_plan(result: OperationResult) -> None:

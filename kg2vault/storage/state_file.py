@@ -79,14 +79,17 @@ class _JsonFile(Generic[T]):
         except (OSError, ValueError, TypeError, AttributeError):
             return None
 
+    def text(self, state: T) -> str:
+        """Return what `save` writes."""
+        return json.dumps({**asdict(state), "vault": str(self._vault)}, ensure_ascii=True, indent=1)  # type: ignore[call-overload]
+
     def save(self, state: T) -> bool:
         """Replace the file, and return whether that worked; not durably, because a lost report is found out at the next run."""
-        text = json.dumps({**asdict(state), "vault": str(self._vault)}, ensure_ascii=True, indent=1)  # type: ignore[call-overload]
         temp = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             self._disk.mkdir(self.folder)
             self._disk.unlink(temp)
-            self._disk.write_new(temp, text.encode(), durable=False, mode=0o600)
+            self._disk.write_new(temp, self.text(state).encode(), durable=False, mode=0o600)
             self._disk.replace(temp, self.path)
         except OSError:
             return False
