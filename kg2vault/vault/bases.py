@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 _NAMES: Mapping[str, str] = {
     "file.name": "Concept",
     "kg_items": "Items",
-    "kg_recent": "Recent items",
+    "kg_recent": "Items in its last year",
     "kg_degree": "Linked concepts",
     "kg_strength": "Shared items",
     "kg_betweenness": "Betweenness",
@@ -19,7 +19,7 @@ _NAMES: Mapping[str, str] = {
     "kg_community": "Community",
     "kg_first": "First seen",
     "kg_last": "Last seen",
-    "formula.recent_share": "Recent share (%)",
+    "formula.recent_share": "Share of all (%)",
 }
 _FORMULAS: Mapping[str, str] = {"recent_share": "(kg_recent * 100 / kg_items).round()"}
 PROPERTIES = frozenset(name for name in _NAMES if name.startswith("kg_")) | {"kg_type"}  # every property the base reads
@@ -53,7 +53,8 @@ def knowledge_graph_base(folder: str | None = None) -> str:
         group="kg_community",
     )
     rising = ["kg_recent", "formula.recent_share", "kg_items", "kg_first", "kg_last", "kg_community"]
-    lines += _view("Rising", rising, ["kg_recent", "formula.recent_share"], "kg_recent > 1", limit=50)
+    # A note counts the year up to its own newest item, so that it does not change with every month; which years are recent is asked here.
+    lines += _view("Rising", rising, ["kg_recent", "formula.recent_share"], 'kg_recent > 1 && kg_last > today() - "2y"', limit=50)
     return "\n".join(lines) + "\n"
 
 

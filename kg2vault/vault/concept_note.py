@@ -14,7 +14,7 @@ from kg2vault.vault import numbers, weights
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import name_key, note_stems
 from kg2vault.vault.related import band_properties, related_lines
-from kg2vault.vault.scene import CONCEPT_TAG, Scene, community_tag, concept_id, counted, recent_items, shown
+from kg2vault.vault.scene import CONCEPT_TAG, Scene, community_tag, concept_id, counted, plain_name, recent_items, shown
 from kg2vault.vault.sparkline import last_year, timeline
 from kg2vault.vault.yaml_scalars import Scalar
 
@@ -83,15 +83,17 @@ def _facts(scene: Scene, concept: Concept, community: Community | None) -> str:
 
 
 def _bridges(scene: Scene, key: str, community: Community | None) -> str:
-    """Name the heaviest neighbours in other communities; they are in the list below as well, so they are words here."""
+    """Name the heaviest neighbour in each other community; they are in the list below as well, so they are words here."""
     if community is None:
         return ""
-    names = []
+    names: dict[str, str] = {}
     for other, _ in scene.graph.neighbours[key]:
         home = scene.community_of.get(other)
-        if home is not None and home.id != community.id:
-            names.append(scene.concept_name(other))
-    return f"Bridges to other communities: {', '.join(names[:_BRIDGES])}" if names else ""
+        if home is not None and home.id != community.id and home.id not in names:
+            there = plain_name(scene.community_label(home))
+            name = scene.concept_name(other)
+            names[home.id] = name if name == there else f"{name} ({there})"
+    return f"Bridges to other communities: {', '.join([*names.values()][:_BRIDGES])}" if names else ""
 
 
 def _fits(scene: Scene, key: str) -> tuple[str, ...]:
