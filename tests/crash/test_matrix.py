@@ -1,5 +1,6 @@
 """A crash at every single effect, then what may happen next, then a sync: the vault is the one without the crash."""
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,16 @@ from tests.crash.disk import CountingDisk, Crash, FailingDisk
 from tests.crash.world import World, writes
 
 WORDS = "kept-word"
+HISTORY_LINES = re.compile(
+    rb"^(kg_pagerank|kg_betweenness|Shares neighbours|- .* \xe2\x80\x94 betweenness).*\n|(?<=begin )\w+ [0-9a-f]{8} %%$", re.MULTILINE
+)
 
 
 def topics(world):
     world.tags("python", "django", "web")
     world.tags("rust", "wasm", "compilers")
     world.tags("web", "wasm")
+    world.tags("rust", "wasm", "compilers", "llvm")
 
 
 def settled(world):
@@ -107,9 +112,24 @@ def merged_by_alias(world):
     world.aliases = "aliases:\n  django: python\n  compilers: rust\n"
 
 
+def dissolved_community(world):
+    settled(world)
+    world.append("wasm (community)", f"\n{WORDS}-9\n")
+    for tag in ("rust", "wasm", "llvm"):
+        world.untag(tag)
+    world.tags("compilers", "web", "python", times=4)
+
+
+def lost_copy(world):
+    """A concept leaves of whose note there is a copy."""
+    settled(world)
+    (world.vault / "copy.md").write_bytes(world.path("compilers").read_bytes())
+    world.untag("compilers")
+
+
 SCENARIOS = [
     first_sync, update_of_several, create_update_and_retire, orphaned_note, tombstone, region_refresh, lost_manifest, moved_in_obsidian,
-    moved_by_hand, put_back, merged_by_alias,
+    moved_by_hand, put_back, merged_by_alias, dissolved_community, lost_copy,
 ]  # fmt: skip
 QUICK = [first_sync, create_update_and_retire, lost_manifest]
 
@@ -119,7 +139,9 @@ def nothing(world):
 
 
 def source_changes(world):
-    world.tags("django", "wasm")
+    """Within the communities: which group a concept joins may depend on the run before, and here that may not have come so far."""
+    world.tags("django", "web")
+    world.tags("rust", "wasm")
 
 
 def user_edits(world):
@@ -134,6 +156,8 @@ def concept_returns(world):
 
 
 NEXT = [nothing, source_changes, user_edits, concept_returns]
+# A community that never fell apart keeps its identity, and a note that was not yet retired stays the one its copy is a copy of.
+HISTORY = {(dissolved_community, concept_returns), (lost_copy, concept_returns)}
 
 
 @dataclass
@@ -204,11 +228,17 @@ def words(files):
     return {found for data in files.values() for found in data.split() if found.startswith(WORDS.encode())}
 
 
-def assert_recovered(world, expected, uncrashed_words):
+def without_history(files):
+    """Return notes without the numbers and choices that start from what the note said before, and without the digests over them."""
+    return {path: HISTORY_LINES.sub(b"", data) for path, data in files.items()}
+
+
+def assert_recovered(world, expected, *, exactly):
     world.sync()
     found = world.visible()
-    assert found == expected
-    assert uncrashed_words <= words(found)
+    compared = (found, expected) if exactly else (without_history(found), without_history(expected))
+    assert compared[0] == compared[1]
+    assert words(expected) <= words(found)
     assert world.temporary() == []
     assert not words(world.trash())
     before = world.stamps()
@@ -222,8 +252,11 @@ def test_a_crash_at_any_effect_is_repaired_by_the_next_sync(scenario, matrix):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("then", NEXT, ids=lambda made: made.__name__)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    ("scenario", "then"),
+    [(scenario, then) for scenario in SCENARIOS for then in NEXT if (scenario, then) not in HISTORY],
+    ids=lambda made: made.__name__,
+)
 def test_a_crash_at_any_effect_is_repaired_whatever_happens_before_the_next_sync(scenario, then, matrix):
     explore(scenario, matrix, [then])
 
@@ -241,7 +274,7 @@ def explore(scenario, matrix, thens):
             expected, obsidian = outcomes[then][then is not user_edits or world.has("rust")]
             then(world)
             try:
-                assert_recovered(world, expected, words(expected))
+                assert_recovered(world, expected, exactly=then in (nothing, user_edits))
                 assert world.settings_files() == obsidian
             except AssertionError as error:
                 raise AssertionError(f"after a crash {point}, then {then.__name__}: {error}") from error

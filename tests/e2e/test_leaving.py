@@ -223,4 +223,6 @@ def test_a_community_note_with_words_stays_and_says_where_its_concepts_are(termi
     assert len(texts) == 2
     assert sum("This community dissolved; most of its concepts are now in [[" in text for text in texts) == 1
     assert all(text.endswith("My own words.\n") for text in texts)
+    terminal.sync()
+    assert [path.read_text() for path in folder.iterdir()] == texts
     assert terminal.run("verify").exit_code == 0

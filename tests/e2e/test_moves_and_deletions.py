@@ -375,3 +375,46 @@ def test_no_tag_leads_a_note_out_of_its_folder_or_to_a_name_without_letters(data
     assert "机器学习.md" in names
     assert "한글.md" in names
     assert terminal.run("verify").exit_code == 0
+
+
+def test_two_notes_that_swapped_names_behind_obsidians_back_are_no_conflict(terminal):
+    terminal.sync()
+    one, other = terminal.note("rust"), terminal.note("web")
+    spare = one.with_name("spare.md")
+    one.rename(spare)
+    other.rename(one)
+    spare.rename(other)
+    counts = terminal.counts()
+    assert counts["conflict"] == 0
+    assert terminal.run("verify").exit_code == 0
+    assert terminal.counts()["updated"] == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: "\n" + text,
+        lambda text: "a word of mine\n" + text,
+        lambda text: text.replace("---\n", "--\n", 1),
+        lambda text: text.replace("---\n", "---\n- a\n", 1),
+    ],
+    ids=["blank line first", "text first", "first rule broken", "no mapping"],
+)
+@pytest.mark.parametrize("flags", [(), ("--full",)])
+def test_a_note_whose_id_cannot_be_read_any_more_is_damaged_and_not_deleted(spoil, flags, terminal, topics):
+    terminal.sync()
+    path = terminal.note("rust")
+    whole = path.read_text()
+    path.write_bytes(spoil(whole).encode())
+    spoiled = path.read_bytes()
+    for _ in range(3):
+        topics.add("rust", "wasm")
+        result = terminal.run("sync", *flags)
+        assert result.exit_code == 1, result.output
+        assert "rust.md" in result.stderr
+        assert path.read_bytes() == spoiled
+        assert "Concepts/rust|rust]]" in terminal.note("wasm").read_text()
+    assert terminal.json("conflicts")["data"]["notes"][0]["reason"] == "damaged"
+    path.write_text(whole)
+    terminal.sync()
+    assert terminal.run("verify").exit_code == 0
