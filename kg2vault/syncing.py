@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from kg2vault import graphs
 from kg2vault.decorating import decorate, remembered
 from kg2vault.errors import ExitCode
-from kg2vault.graph.model import Reading
+from kg2vault.graph.model import Item, Reading
 from kg2vault.leaving import fates
 from kg2vault.recording import guard_mounted, record, record_unfinished
 from kg2vault.report import sync_result
@@ -169,7 +169,7 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     guard_scan(scan, knows_vault=loaded is not None)
     manifest = loaded if loaded is not None else Manifest(communities=recover_communities(scan))
     built = graphs.build(settings, reading, manifest, cache, recluster=flags.recluster)
-    desired = render(built.graph, reading.items, reading.feeds, note_settings(settings), _before(manifest))
+    desired = render(built.graph, _tagged(reading), reading.feeds, note_settings(settings), _before(manifest))
     limits = settings.config.limits
     guard_source(desired, manifest, limits, allow_retire=flags.allow_retire)
     layout = lay_out(desired, fates(built, manifest), manifest, scan, now=now, settle_seconds=limits.settle_seconds)
@@ -183,6 +183,12 @@ def note_settings(settings: Settings) -> NoteSettings:
     """Return the part of the configuration that shapes the notes."""
     notes = settings.config.notes
     return NoteSettings(settings.folder, notes.recent_items, items=notes.items, feeds=notes.feeds, links=settings.config.links)
+
+
+def _tagged(reading: Reading) -> dict[int, Item]:
+    """Return the items with tags; the others are in no note, so that a source that gains one has not changed (`content_digest`)."""
+    tagged = {number for number, _ in reading.assignments}
+    return {number: item for number, item in reading.items.items() if number in tagged}
 
 
 def _before(manifest: Manifest) -> Before:

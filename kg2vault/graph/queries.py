@@ -6,16 +6,17 @@ the order of keys is taken, and ties in a ranking go to the smaller key.
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kg2vault.graph.aliases import AliasTable, Canonicaliser, clean_spelling, fold_key, spelling_key
-from kg2vault.graph.metrics import rounded
 from kg2vault.graph.model import Concept, KnowledgeGraph
 
 METRICS = ("degree", "betweenness", "strength", "pagerank")
 _MOST_OFFERED = 5
+_BILLION = 1_000_000_000
 _LIKENESS = 0.72  # of difflib: one or two wrong letters in a word, not another word
 
 
@@ -86,16 +87,21 @@ def central(graph: KnowledgeGraph, metric: str = "degree", limit: int = 10) -> t
 def suggestions(graph: KnowledgeGraph, key: str, limit: int = 3) -> tuple[tuple[str, float], ...]:
     """Return concepts that are not linked to this one but share neighbours with it, best first.
 
-    Scored by Adamic and Adar 2003: each shared neighbour counts 1 / ln(its degree), so that sharing a hub says little.
+    Scored by Adamic and Adar 2003: each shared neighbour counts 1 / ln(its degree), so that sharing a hub says little. Added up in whole
+    billionths, which come out the same in any order and on any machine.
     """
-    near = {other for other, _ in graph.neighbours.get(key, ())}
-    shares: dict[str, list[float]] = {}
-    for middle in sorted(near):
-        for other, _ in graph.neighbours[middle]:
-            if other != key and other not in near:
-                shares.setdefault(other, []).append(1 / math.log(graph.metrics[middle].degree))
-    scores = [(other, rounded(math.fsum(parts))) for other, parts in shares.items()]
-    return tuple(sorted(scores, key=lambda score: (-score[1], score[0]))[: max(0, limit)])
+    near = [other for other, _ in graph.neighbours.get(key, ())]
+    shares: dict[str, int] = {}
+    for middle in near:
+        around = graph.neighbours[middle]
+        if len(around) > 1:
+            share = round(_BILLION / math.log(len(around)))
+            for other, _ in around:
+                shares[other] = shares.get(other, 0) + share
+    for linked in (key, *near):
+        shares.pop(linked, None)
+    best = heapq.nsmallest(max(0, limit), shares.items(), key=lambda score: (-score[1], score[0]))
+    return tuple((other, share / _BILLION) for other, share in best)
 
 
 def _names(concept: Concept) -> tuple[str, ...]:

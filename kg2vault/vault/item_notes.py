@@ -45,7 +45,8 @@ def reading_notes(scene: Scene) -> Iterator[DesiredNote]:
             if item.feed_id is not None:
                 published.setdefault(item.feed_id, []).append(item.id)
         for feed in scene.feeds.values():
-            yield _feed_note(scene, feed, published.get(feed.id, []), mentions)
+            if feed.id in published:
+                yield _feed_note(scene, feed, published[feed.id], mentions)
 
 
 def _item_note(scene: Scene, item: Item, keys: list[str]) -> DesiredNote:
