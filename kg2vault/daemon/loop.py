@@ -156,8 +156,9 @@ class Daemon:
 
     def _sync(self) -> None:
         started = self.ports.now()
+        must_look = self.pacer.must_look
         self.pacer.begin()
-        must_sync = self._refresh() or self.pacer.must_look
+        must_sync = self._refresh() or must_look
         if self._ending is not None:
             return
         settings = self.inforce.settings

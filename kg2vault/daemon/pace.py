@@ -94,12 +94,12 @@ class Pacer:
         return abs((wall - wall_before) - (now - before)) > JUMP_SECONDS or now - since > wish + JUMP_SECONDS
 
     def begin(self) -> None:
-        """A sync begins: hints from here on are about the next one."""
+        """A sync begins: hints and demands from here on are about the next one."""
         self._first_hint = None
+        self._demanded = False
 
     def succeeded(self, now: float, *, skipped: bool) -> None:
         """A sync has ended; with notes `skipped`, another is due when they have settled."""
-        self._demanded = False
         self._tries = 0
         self._retry_at = _NEVER
         self._settle_tries = self._settle_tries + 1 if skipped else 0

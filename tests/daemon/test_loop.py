@@ -345,6 +345,14 @@ def test_a_request_to_reload_compares_everything_at_once(world):
     assert world.jobs[1][1].must_sync
 
 
+def test_a_request_to_reload_during_a_sync_is_not_lost(world):
+    world.seconds = 5
+    world.at(2, lambda: world.hint("reload"))
+    world.run(100)
+    assert world.times == [0, 5]
+    assert world.jobs[1][1].must_sync
+
+
 def test_a_signal_during_a_sync_ends_it_afterwards(world):
     world.seconds = 10
     world.commits(20)
