@@ -27,7 +27,7 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments as they were given: a sync's answer is remembered for exactly this call."""
-        ctx.meta[ARGUMENTS] = list(args)
+        ctx.meta[ARGUMENTS] = list(map(str, args))
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
