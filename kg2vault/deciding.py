@@ -18,6 +18,7 @@ from kg2vault.sync.identify import Identifier
 from kg2vault.sync.layout import choose
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan, bytes_of, digest_of, text_of
+from kg2vault.sync.plan import NO_ID
 from kg2vault.syncing import Stores, SyncFlags, sync
 from kg2vault.vault import settle
 from kg2vault.vault.note import parse
@@ -50,7 +51,7 @@ class View:
         self.stores = Stores(settings)
         self.stores.vault.check(settings.folder, writing=False)
         self.manifest = self.stores.manifest.load() or Manifest()
-        known = {entry.path: (entry.size, entry.mtime_ns, entry.id) for entry in self.manifest.entries.values() if not entry.trouble}
+        known = {e.path: (-1 if e.trouble else e.size, e.mtime_ns, e.id) for e in self.manifest.entries.values()}  # -1: look again
         self.scan: Scan = self.stores.vault.scan(known, self.stores.cache.load().strangers)
         self.winners, self.losers = choose({}, self.manifest, self.scan)
         paths = {key: found.path for key, found in self.winners.items()}
@@ -68,11 +69,11 @@ class View:
                 continue
             note = parse(found.text)
             since = self._since(note_id)
-            if note.damage is not None:
-                yield Pending(found.path, note_id, "damaged", note.damage, since)
+            if note.damage is not None or note.kg_id != note_id:
+                yield Pending(found.path, note_id, "damaged", note.damage or NO_ID, since)
                 continue
-            identify = self.identifier.meaning_in(found.path)
-            edited = [region.name for region in note.regions if not region.is_pristine(identify)]
+            untouched = self.identifier.untouched_in(found.path)
+            edited = [region.name for region in note.regions if not untouched(region)]
             if edited:
                 yield Pending(found.path, note_id, "conflict", f"edited inside our region ({', '.join(edited)})", since)
 
@@ -125,9 +126,9 @@ _DONE = {
 
 def _settle(view: View, found: ObservedNote, choice: str) -> None:
     assert found.text is not None
-    text, identify = found.text, view.identifier.meaning_in(found.path)
+    text, identify, untouched = found.text, view.identifier.meaning_in(found.path), view.identifier.untouched_in(found.path)
     for region in reversed(parse(text).regions):
-        if region.is_pristine(identify):
+        if untouched(region):
             continue
         if choice == "mine":
             text = settle.keep_mine(text, region)

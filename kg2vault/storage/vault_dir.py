@@ -20,6 +20,7 @@ from kg2vault.errors import VaultError
 from kg2vault.storage.base import Disk
 from kg2vault.sync.observed import ObservedNote, Scan, digest_of, text_of
 from kg2vault.vault.note import kg_id_of
+from kg2vault.vault.yaml_scalars import quoted
 
 STATE_FOLDER = ".kg2vault"
 SETTINGS_FOLDER = ".obsidian"
@@ -180,6 +181,7 @@ class _Walk:
         self.unavailable: list[str] = []
         self.strangers: dict[str, tuple[int, int]] = {}
         self.leftovers: list[str] = []
+        self.nameless: list[ObservedNote] = []  # where we know a note of ours to be, with our markers, but without its id
 
     def run(self) -> None:
         pending = [""]
@@ -193,6 +195,11 @@ class _Walk:
                 continue
             prefix = f"{folder}/" if folder else ""
             pending.extend(self._entries(prefix, entries))
+        for note in self.nameless:
+            if note.id in self.notes:
+                self.strangers[note.path] = (note.size, note.mtime_ns)
+            else:
+                self.notes[note.id] = [note]
         for folder in (STATE_FOLDER, SETTINGS_FOLDER):
             with contextlib.suppress(OSError):
                 names = os.listdir(f"{self.root}/{folder}")  # noqa: PTH208 - names are all we want
@@ -243,10 +250,20 @@ class _Walk:
             return
         text = self._claimed(path)
         note_id = kg_id_of(text) if text is not None else None
-        if note_id is None or text is None:
-            self.strangers[path] = (size, mtime)
-        else:
+        if note_id is not None and text is not None:
             self.notes.setdefault(note_id, []).append(ObservedNote(note_id, path, size, mtime, text))
+        elif before is not None and (text := self._still_ours(path, before[2])) is not None:
+            self.nameless.append(ObservedNote(before[2], path, size, mtime, text))
+        else:
+            self.strangers[path] = (size, mtime)
+
+    def _still_ours(self, path: str, note_id: str) -> str | None:
+        """Return the text of a note that holds our markers and its id, but no longer where a property is read.
+
+        It is damaged, which is not the same as deleted; a note without the id was made the user's own.
+        """
+        text = text_of(Path(self.root, path).read_bytes())
+        return text if "%% kg2vault:begin " in text and f"kg_id: {quoted(note_id)}" in text else None
 
     def _claimed(self, path: str) -> str | None:
         """Return the text of a note whose head could hold an id, reading no more than a block of those that can't."""

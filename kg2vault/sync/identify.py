@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from kg2vault.sync.manifest import Manifest
 from kg2vault.sync.observed import Scan
+from kg2vault.vault.regions import Region
 from kg2vault.vault.wikilinks import Identify, Resolver
 
 
@@ -30,19 +31,31 @@ class Identifier:
 
     def meaning_in(self, source: str) -> Identify:
         """Return the function that tells which note (id, label) a link in the note at `source` means, None when it is not ours."""
+        return lambda target: self._meaning(target, source)
 
-        def identify(target: str) -> tuple[str, str] | None:
-            key = self._lookup(target, source)
-            if key is None:
-                return None
-            entry = self._entries.get(key)
-            return key, self._labels.get(key) or (entry.label if entry else "")
+    def untouched_in(self, source: str) -> Callable[[Region], bool]:
+        """Return the function that tells whether a region of the note at `source` still says what we wrote.
 
-        return identify
+        Its links are taken as they lead today, or else as they led when we wrote them: files that swapped their names behind Obsidian's
+        back change where links lead, and nobody edited the region.
+        """
+
+        def written(target: str) -> tuple[str, str] | None:
+            key = self._before.get(_with_extension(target))
+            return (key, self._entries[key].label) if key is not None else self._meaning(target, source)
+
+        return lambda region: region.is_pristine(self.meaning_in(source)) or region.is_pristine(written)
 
     def reaching_from(self, source: str) -> Callable[[str], bool]:
         """Return the function that tells whether a link in the note at `source` leads to one of our notes today."""
         return lambda target: self._reached(target, source) is not None
+
+    def _meaning(self, target: str, source: str) -> tuple[str, str] | None:
+        key = self._lookup(target, source)
+        if key is None:
+            return None
+        entry = self._entries.get(key)
+        return key, self._labels.get(key) or (entry.label if entry else "")
 
     def _reached(self, target: str, source: str) -> str | None:
         whole = _with_extension(target)

@@ -16,6 +16,7 @@ from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import name_key
+from kg2vault.vault.regions import Region
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill
 
 
@@ -61,6 +62,7 @@ class Layout:
     missing: tuple[str, ...]  # ids that were live and are not in the vault
     to_read: frozenset[str]  # paths whose text planning needs
     identify: Callable[[str], Identify] = field(repr=False)  # path of a note → which of our notes its links mean
+    untouched: Callable[[str], Callable[[Region], bool]] = field(repr=False)  # path of a note → whether a region is as we wrote it
     reaches: Callable[[str], Callable[[str], bool]] = field(repr=False)  # path of a note → whether its links lead to one of our notes today
 
 
@@ -95,7 +97,19 @@ def lay_out(
     named = {**desired, **gone}
     usual = {f"{note.folder}/{stem}.md": key for key, note in named.items() for stem in note.stems}
     identify = Identifier(paths, manifest, scan, {key: note.name for key, note in named.items()}, usual)
-    return Layout(paths, wanted, leaving, winners, losers, unseen, missing, frozenset(to_read), identify.meaning_in, identify.reaching_from)
+    return Layout(
+        paths,
+        wanted,
+        leaving,
+        winners,
+        losers,
+        unseen,
+        missing,
+        frozenset(to_read),
+        identify.meaning_in,
+        identify.untouched_in,
+        identify.reaching_from,
+    )
 
 
 def choose(

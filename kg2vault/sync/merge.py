@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kg2vault.sync.layout import FilledNote, FilledRegion
 from kg2vault.sync.manifest import ManifestEntry
 from kg2vault.vault.note import ListEdit, Note, Region, edit_note
-from kg2vault.vault.wikilinks import Identify, canonical_body, digest, parse_links
+from kg2vault.vault.wikilinks import Identify, canonical_body, parse_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,16 @@ class MergeResult:
     tags: tuple[str, ...]
 
 
-Reaches = Callable[[str], bool]
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What the links of one note mean: which note each leads to, whether it does today, and whether a region is as we wrote it."""
+
+    identify: Identify
+    reaches: Callable[[str], bool]
+    untouched: Callable[[Region], bool]
 
 
-def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, identify: Identify, reaches: Reaches, *, first: bool) -> MergeResult:
+def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, links: Links, *, first: bool) -> MergeResult:
     """Merge an undamaged note. `first` says that the manifest did not know it: then a missing region is new, not removed."""
     conflicts: list[str] = []
     bodies: dict[str, tuple[str, str]] = {}
@@ -37,7 +43,7 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, identify: Identi
     present = {region.name: region for region in note.regions}
     for name, region in present.items():
         new = wanted.regions.get(name)
-        change = _change(new, region, identify, reaches)
+        change = _change(new, region, links)
         if change is _CONFLICT:
             conflicts.append(name)
         elif new is None:
@@ -61,21 +67,19 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, identify: Identi
     )
     kept = (name for name in delivered if name not in removals)  # what we took away ourselves may come back
     regions = tuple(dict.fromkeys([*wanted.regions, *kept]))
+    if first:  # nothing tells our entries from the same ones by the user: taken for ours, or the note could never leave again
+        return MergeResult(text, tuple(conflicts), regions, wanted.aliases, wanted.tags)
     return MergeResult(text, tuple(conflicts), regions, note.ours_in("aliases", aliases), note.ours_in("tags", tags))
 
 
 _SAME, _REWRITE, _REFRESH, _CONFLICT = "same", "rewrite", "refresh", "conflict"
 
 
-def _change(new: FilledRegion | None, region: Region, identify: Identify, reaches: Reaches) -> str:
-    canonical = canonical_body(region.body, identify)
-    pristine = digest(canonical) == region.marker_digest
-    if new is None:
-        return _REWRITE if pristine else _CONFLICT
-    if canonical != new.canonical:
-        return _REWRITE if pristine else _CONFLICT
+def _change(new: FilledRegion | None, region: Region, links: Links) -> str:
+    if new is None or canonical_body(region.body, links.identify) != new.canonical:
+        return _REWRITE if links.untouched(region) else _CONFLICT
     if region.marker_digest != new.digest:
         return _REFRESH
-    if region.body != new.body and not all(reaches(link.target) for link in parse_links(region.body)):
+    if region.body != new.body and not all(links.reaches(link.target) for link in parse_links(region.body)):
         return _REWRITE
     return _SAME

@@ -29,7 +29,7 @@ from enum import StrEnum
 
 from kg2vault.sync.layout import FilledNote, Layout
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
-from kg2vault.sync.merge import merge
+from kg2vault.sync.merge import Links, merge
 from kg2vault.sync.observed import ObservedNote, bytes_of, digest_of
 from kg2vault.vault.note import Note, compose_note, parse
 
@@ -47,6 +47,7 @@ class KeepReason(StrEnum):
     REMOVED = "removed"  # neither wanted nor there
 
 
+NO_ID = "its kg_id is not where a property is read; put the frontmatter right, or take the kg_id away to make the note your own"
 TROUBLES = frozenset({KeepReason.CONFLICT, KeepReason.DAMAGED, KeepReason.DUPLICATE})
 
 
@@ -181,12 +182,13 @@ class _Decider:
             reason = KeepReason(base.trouble) if base.trouble else KeepReason.IDENTICAL
             return Keep(found.path, reason, base, wanted.id)
         note = parse(text)
-        if note.damage is not None:
-            return self._damaged(found, base, note.damage)
+        if note.damage is not None or note.kg_id != wanted.id:
+            return self._damaged(found, base, note.damage or NO_ID)
         return self._merge(wanted, found, base, note, text, first=entry is None)
 
     def _merge(self, wanted: FilledNote, found: ObservedNote, base: ManifestEntry, note: Note, text: str, *, first: bool) -> Action:
-        result = merge(wanted, note, base, self.layout.identify(found.path), self.layout.reaches(found.path), first=first)
+        links = Links(self.layout.identify(found.path), self.layout.reaches(found.path), self.layout.untouched(found.path))
+        result = merge(wanted, note, base, links, first=first)
         trouble = KeepReason.CONFLICT if result.conflicts else None
         detail = f"edited by you inside our region ({', '.join(result.conflicts)})" if result.conflicts else ""
         after = replace(base, content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags)
@@ -205,10 +207,9 @@ class _Decider:
             return Keep(found.path, KeepReason.UNAVAILABLE, entry, entry.id, "it could not be read")
         note = parse(text)
         base = replace(entry, path=found.path, size=found.size, mtime_ns=found.mtime_ns)
-        if note.damage is not None:
-            return self._damaged(found, base, note.damage)
-        identify = self.layout.identify(found.path)
-        pristine = all(region.is_pristine(identify) for region in note.regions)
+        if note.damage is not None or note.kg_id != entry.id:
+            return self._damaged(found, base, note.damage or NO_ID)
+        pristine = all(map(self.layout.untouched(found.path), note.regions))
         if note.has_user_text(entry.aliases, entry.tags) or not pristine:
             return self._present(farewell, found, entry)
         if self._is_recent(found, entry):
