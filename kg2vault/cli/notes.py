@@ -95,15 +95,16 @@ def _show_pending(result: OperationResult) -> None:
 
 @click.command("resolve")
 @click.argument("note")
-@click.option("--mine", "choice", flag_value="mine", help="Your text stays and becomes yours; the region is not written again.")
-@click.option("--generated", "choice", flag_value="generated", help="The generated text replaces yours.")
-@click.option("--both", "choice", flag_value="both", help="Your text moves below the region.")
+@click.option("--mine", is_flag=True, help="Your text stays and becomes yours; the region is not written again.")
+@click.option("--generated", is_flag=True, help="The generated text replaces yours.")
+@click.option("--both", is_flag=True, help="Your text moves below the region.")
 @command
-def resolve_command(call: Call, note: str, choice: str | None) -> None:
+def resolve_command(call: Call, note: str, **choices: bool) -> None:
     """Settle the conflict in NOTE (a path, a file name or a concept)."""
-    if choice is None:
-        raise click.UsageError("Say --mine, --generated or --both.")
-    call.run("resolve", lambda: app.resolve(call.settings(), note, choice))
+    chosen = [name for name, is_chosen in choices.items() if is_chosen]
+    if len(chosen) != 1:
+        raise click.UsageError("Say --mine, --generated or --both: one of them.")
+    call.run("resolve", lambda: app.resolve(call.settings(), note, chosen[0]))
 
 
 @click.command("restore")

@@ -101,8 +101,11 @@ def test_a_name_that_means_no_note_is_refused_with_those_that_could_be_meant(ter
     assert terminal.run("restore", "web").exit_code == 2
 
 
-def test_resolve_without_a_choice_is_a_usage_error(terminal, conflict):
-    assert terminal.run("resolve", "web").exit_code == 2
+@pytest.mark.parametrize("choices", [(), ("--mine", "--generated"), ("--both", "--mine")])
+def test_resolve_with_no_choice_or_two_is_a_usage_error_and_changes_nothing(choices, terminal, conflict):
+    before = conflict.read_bytes()
+    assert terminal.run("resolve", "web", *choices).exit_code == 2
+    assert conflict.read_bytes() == before
 
 
 def test_the_trash_is_emptied_only_on_request(terminal, topics):
