@@ -183,7 +183,7 @@ def test_a_stop_during_the_writing_finishes_the_note_in_hand_and_the_next_sync_t
     envelope = carry_out(Job(settings, must_sync=True), stop_after_three)
     assert [problem["code"] for problem in envelope["problems"]] == ["stopped"]
     assert len(notes(vault)) == 3
-    assert not [path for path in vault.rglob(".kg2vault-*")]
+    assert not list(vault.rglob(".kg2vault-*"))
     rest = carry_out(Job(settings, must_sync=False), NEVER)
     assert rest["data"]["ran"], "a sync that was cut short is not taken for a complete one"
     assert rest["data"]["counts"]["created"] == 6
