@@ -193,7 +193,7 @@ def _tagged(reading: Reading) -> dict[int, Item]:
 
 def _before(manifest: Manifest) -> Before:
     kept = {key: entry.kept for key, entry in manifest.entries.items() if entry.kept}
-    return Before(kept, Bands(*manifest.bands) if manifest.bands is not None else None)
+    return Before(kept, Bands(*manifest.bands) if manifest.bands is not None else None, manifest.edges_digest)
 
 
 def _texts(vault: VaultDir, layout: Layout) -> dict[str, str]:

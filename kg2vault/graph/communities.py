@@ -70,9 +70,13 @@ def fresh_partition(graph: KnowledgeGraph, *, min_size: int = 3, resolution: flo
 
 
 def edges_digest(concepts: Sequence[Concept], pairs: Sequence[Pair], terms: Terms) -> str:
-    """Return a digest of the weighted edges and of the settings that change what is found in them."""
+    """Return a digest of the edges, without their weights, and of the settings that change what is found in them.
+
+    Weights grow with every item. Were they in the digest, an item that links nothing anew could move concepts it has nothing to do with;
+    so what the weights have become counts when next an edge comes or goes.
+    """
     lines = [f"{terms.min_size} {terms.resolution!r}"]
-    lines.extend(f"{concepts[first].key}\t{concepts[second].key}\t{weight}" for first, second, weight in pairs)
+    lines.extend(f"{concepts[first].key}\t{concepts[second].key}" for first, second, _ in pairs)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 

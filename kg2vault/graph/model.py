@@ -105,7 +105,7 @@ class KnowledgeGraph:
     distinct_tags: int = 0  # canonical tags before the frequency filter
     singleton_tags: int = 0  # of those, how many are on one item only
     tagged_items: int = 0  # items that carry at least one tag
-    edges_digest: str = ""  # of the weighted edges and the community settings: equal digests have equal communities
+    edges_digest: str = ""  # of the edges, not their weights, and the community settings: while it is the same, communities stay
 
     def community_of(self) -> dict[str, Community]:
         """Map each concept key to its community; concepts of communities below the minimum size are absent."""

@@ -62,7 +62,7 @@ class Manifest:
     """Everything we remember of a vault."""
 
     entries: Mapping[str, ManifestEntry] = field(default_factory=dict)
-    edges_digest: str = ""  # of the edges the partition was made for
+    edges_digest: str = ""  # of the edges the partition was made for, without their weights
     communities: tuple[SavedCommunity, ...] = ()
     fingerprint: str = ""  # of the source at the last complete sync
     settings: str = ""  # digest of everything else that shapes the notes

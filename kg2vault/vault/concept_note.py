@@ -38,7 +38,8 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
     regions.update(recent_items(scene, concept.item_ids[: scene.settings.recent_items]))
     properties = _properties(scene, concept, community, days, kept)
     tags = (CONCEPT_TAG,) if community is None else (CONCEPT_TAG, community_tag(community))
-    kept_text = {name: numbers.plain(value) for name, value in kept.items()} | ({"fits": "\n".join(fits)} if fits else {})
+    kept_text = {name: numbers.plain(value) for name, value in kept.items()}
+    kept_text |= {"strength": str(scene.graph.metrics[concept.key].strength)} | ({"fits": "\n".join(fits)} if fits else {})
     folder = f"{scene.settings.folder}/Concepts"
     return DesiredNote(
         note_id, "concept", concept.label, folder, stems, properties, _aliases(concept, stems[0]), tags, regions, kept=kept_text
@@ -46,8 +47,16 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
 
 
 def _numbers(scene: Scene, key: str) -> dict[str, float]:
-    before = scene.kept(concept_id(key)).get("pagerank")
-    pagerank = numbers.steady(scene.graph.metrics[key].pagerank, before, numbers.PAGERANK_STEP)
+    """Return the numbers as they are shown.
+
+    PageRank counts weights, so every item moves it everywhere. A concept that has no new item itself keeps its number until an edge comes
+    or goes in the graph.
+    """
+    metrics, kept = scene.graph.metrics[key], scene.kept(concept_id(key))
+    step = numbers.PAGERANK_STEP
+    if scene.before.edges_digest == scene.graph.edges_digest and kept.get("strength") == str(metrics.strength):
+        step = 1.0
+    pagerank = numbers.steady(metrics.pagerank, kept.get("pagerank"), numbers.PAGERANK_STEP, within=step)
     return {"betweenness": scene.betweenness[key], "pagerank": pagerank}
 
 

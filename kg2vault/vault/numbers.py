@@ -19,19 +19,19 @@ def two_digits(value: float) -> float:
     return float(number.quantize(Decimal(1).scaleb(number.adjusted() - 1), rounding=ROUND_HALF_EVEN))
 
 
-def steady(value: float, before: str | None, step: float) -> float:
+def steady(value: float, before: str | None, step: float, *, within: float | None = None) -> float:
     """Round a number, or return the one that stands in the note already while it is still about right.
 
     Each new edge moves betweenness and PageRank of concepts far from it by a little. `before` stays until the number is more than `step`
-    and more than a tenth away from it, so that a note is not rewritten for a digit nobody reads. A new number has two significant digits,
-    and no more decimals than `step`.
+    (or `within`, when given) and more than a tenth away from it, so that a note is not rewritten for a digit nobody reads. A new number has
+    two significant digits, and no more decimals than `step`.
     """
     shown = two_digits(float(Decimal(repr(value)).quantize(Decimal(repr(step)), rounding=ROUND_HALF_EVEN)))
     try:
         old = float(before) if before is not None else None
     except ValueError:
         old = None
-    return shown if old is None or abs(value - old) > max(step, old * _TOLERANCE) else old
+    return shown if old is None or abs(value - old) > max(step if within is None else within, old * _TOLERANCE) else old
 
 
 def plain(value: float) -> str:

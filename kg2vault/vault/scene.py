@@ -42,6 +42,7 @@ class Before:
 
     kept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bands: weights.Bands | None = None
+    edges_digest: str = ""  # KnowledgeGraph.edges_digest of that run
 
 
 @dataclass(frozen=True, slots=True)

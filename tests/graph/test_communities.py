@@ -66,11 +66,12 @@ def test_unchanged_edges_keep_the_communities_as_they_are():
     )
 
 
-def test_a_changed_weight_or_setting_is_a_reason_to_look_again():
+def test_a_weight_alone_moves_nobody_but_an_edge_or_a_setting_is_a_reason_to_look_again():
     rows = linked(*TWO_CLIQUES)
     standing = partition_of(build(rows))
     odd = Partition(standing.edges_digest, before(("11111111", "Odd", [*A, "b4"]), ("22222222", "Even", B[:4])).communities)
-    for graph in (build(linked(*TWO_CLIQUES, ("a0", "a1")), previous=odd), build(rows, previous=odd, resolution=1.1)):
+    assert members(build(linked(*TWO_CLIQUES, ("a0", "a1")), previous=odd)) == [{*A, "b4"}, set(B[:4])]
+    for graph in (build(linked(*TWO_CLIQUES, ("a0", "b1")), previous=odd), build(rows, previous=odd, resolution=1.1)):
         assert members(graph) == [set(A), set(B)]
         assert names(graph) == {"11111111": "Odd", "22222222": "Even"}
 

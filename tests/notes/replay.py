@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Calm:
     """What one replay wrote: for each item the notes written, of how many, and the ids written."""
 
     shares: list[float] = field(default_factory=list)
-    written: list[tuple[list[str], dict[str, str]]] = field(default_factory=list)
+    written: list[tuple[list[str], dict[str, str]]] = field(default_factory=list)  # tags of the item, states by note id
     differences: list[str] = field(default_factory=list)
 
     def percentile(self, part: float) -> float:
@@ -67,8 +68,12 @@ class Calm:
         return ranked[max(0, math.ceil(part * len(ranked)) - 1)]
 
 
-def play(settings: Settings, reader: Reader, *, limit: int | None = None, verify_every: int = 1) -> Calm:
-    """Sync once, then once more after every item."""
+def play(
+    settings: Settings, reader: Reader, *, limit: int | None = None, verify_every: int = 1, after_first: Callable[[], object] = lambda: None
+) -> Calm:
+    """Sync once, do `after_first`, then sync once more after every item."""
+    sync(settings)
+    after_first()
     sync(settings)
     calm = Calm()
     while limit is None or len(calm.shares) < limit:
