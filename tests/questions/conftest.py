@@ -101,3 +101,9 @@ def rows(path, query):
 def table_dump(path):
     """Return the contents of the three tables, in the order in which they lie."""
     return {name: rows(path, f"SELECT * FROM {name}") for name in ("kg_nodes", "kg_edges", "kg_meta")}
+
+
+@pytest.fixture
+def terminal(topics, vault, tmp_path):
+    """A terminal on the database of the story."""
+    return make_terminal(topics.path, vault, tmp_path)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kg2vault.graph.formats.facts import Fact, node_facts
+from kg2vault.graph.formats.facts import Fact, distinct_ids, node_facts
 from kg2vault.graph.model import KnowledgeGraph
 
 _BATCH = 500  # rows a statement
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPED = re.compile("[\\\\'\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPED = re.compile(r"[\\'\n\r\t]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _UNICODE_ESCAPE = re.compile(r"\\(?=[uU])")
 
 
@@ -24,10 +25,11 @@ def cypher(graph: KnowledgeGraph) -> str:
 
 def _statements(graph: KnowledgeGraph) -> Iterator[str]:
     yield "CREATE CONSTRAINT kg2vault_concept IF NOT EXISTS FOR (c:Concept) REQUIRE c.key IS UNIQUE;"
-    nodes = [_map({"key": key, **facts}, graph.concepts[key].spellings) for key, facts in node_facts(graph)]
+    ids = distinct_ids(graph, _clean)
+    nodes = [_map({"key": ids[key], **facts}, graph.concepts[key].spellings) for key, facts in node_facts(graph)]
     for batch in _batches(nodes):
         yield f"UNWIND [\n{batch}\n] AS row MERGE (c:Concept {{key: row.key}}) SET c += row;"
-    edges = [_map({"source": edge.source, "target": edge.target, "weight": edge.weight}) for edge in graph.edges]
+    edges = [_map({"source": ids[edge.source], "target": ids[edge.target], "weight": edge.weight}) for edge in graph.edges]
     for batch in _batches(edges):
         yield (
             f"UNWIND [\n{batch}\n] AS row MATCH (a:Concept {{key: row.source}}), (b:Concept {{key: row.target}}) "
@@ -55,9 +57,9 @@ def _literal(value: Fact) -> str:
     """
     if not isinstance(value, str):
         return repr(value)
-    pieces = [_ESCAPED.sub(_escape, piece) for piece in _UNICODE_ESCAPE.sub("\\\\\0", value.replace("\0", "\ufffd")).split("\0")]
-    return " + ".join(f"'{piece}'" for piece in pieces)
+    pieces = _UNICODE_ESCAPE.sub("\\\\\0", _clean(value)).split("\0")
+    return " + ".join("'" + _ESCAPED.sub(lambda match: _ESCAPES[match[0]], piece) + "'" for piece in pieces)
 
 
-def _escape(match: re.Match[str]) -> str:
-    return _ESCAPES.get(match[0], "\ufffd")
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kg2vault.graph.formats.facts import Fact, node_facts
+from kg2vault.graph.formats.facts import Fact, distinct_ids, node_facts
 from kg2vault.graph.model import Edge, KnowledgeGraph
 
 MERMAID_CONCEPTS = 60
@@ -20,11 +20,12 @@ _PLAIN = frozenset(" -_./+,")
 
 def dot(graph: KnowledgeGraph) -> str:
     """Return the graph in the DOT language (https://graphviz.org/doc/info/lang.html), undirected."""
+    ids = distinct_ids(graph, _clean)
     lines = ["graph knowledge {", "  graph [overlap=false];", "  node [shape=ellipse];"]
     for key, facts in node_facts(graph):
         attributes = ", ".join(f"{name}={_dot(value)}" for name, value in facts.items())
-        lines.append(f"  {_dot(key)} [{attributes}];")
-    lines.extend(f"  {_dot(edge.source)} -- {_dot(edge.target)} [weight={edge.weight}];" for edge in graph.edges)
+        lines.append(f"  {_dot(ids[key])} [{attributes}];")
+    lines.extend(f"  {_dot(ids[edge.source])} -- {_dot(ids[edge.target])} [weight={edge.weight}];" for edge in graph.edges)
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -58,11 +59,14 @@ def _dot(value: Fact) -> str:
     r"""In double quotes only `\"` is an escape to the lexer, but labels know more of them, so every backslash is doubled."""
     if not isinstance(value, str):
         return repr(value)
-    text = _CONTROL.sub("\ufffd", value).replace("\\", "\\\\").replace('"', '\\"')
+    text = _clean(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
 
 
 def _mermaid_text(label: str) -> str:
     """Letters and digits as they are, everything else as Mermaid's `#<code point>;`: no label can end its quotes or be markup."""
-    text = _CONTROL.sub("\ufffd", label)
-    return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
+    return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in _clean(label))
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)

@@ -5,7 +5,7 @@ Layer 1, pure. A concept is identified by its key, which is its label in lower c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kg2vault.graph.model import KnowledgeGraph
 
@@ -45,3 +45,18 @@ def node_facts(graph: KnowledgeGraph) -> Iterator[tuple[str, dict[str, Fact]]]:
                 "aliases": " | ".join(concept.spellings),
             },
         )
+
+
+def distinct_ids(graph: KnowledgeGraph, clean: Callable[[str], str]) -> Mapping[str, str]:
+    """Map each key to what a format can write of it; keys that would become equal are told apart by a number, so that no node is lost."""
+    ids: dict[str, str] = {}
+    taken = {key for key in graph.concepts if clean(key) == key}
+    for key in graph.concepts:
+        cleaned = identity = clean(key)
+        number = 1
+        while key != identity and identity in taken:
+            number += 1
+            identity = f"{cleaned} {number}"
+        taken.add(identity)
+        ids[key] = identity
+    return ids

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 
-from kg2vault.graph.formats.facts import COLUMNS, Fact, node_facts
+from kg2vault.graph.formats.facts import COLUMNS, Fact, distinct_ids, node_facts
 from kg2vault.graph.model import KnowledgeGraph
 
 # A cell that begins like this is a formula to spreadsheets, whoever wrote the tag (OWASP, CSV injection); it gets an apostrophe in front,
@@ -30,12 +30,14 @@ def node_link(graph: KnowledgeGraph) -> str:
 
 def nodes_csv(graph: KnowledgeGraph) -> str:
     """Return the concepts as RFC 4180 CSV with a header; `id` is what `edges_csv` refers to."""
-    return _csv(["id", *COLUMNS], ([key, *facts.values()] for key, facts in node_facts(graph)))
+    ids = distinct_ids(graph, _clean)
+    return _csv(["id", *COLUMNS], ([ids[key], *facts.values()] for key, facts in node_facts(graph)))
 
 
 def edges_csv(graph: KnowledgeGraph) -> str:
     """Return the edges as RFC 4180 CSV with a header."""
-    return _csv(["source", "target", "weight"], ([edge.source, edge.target, edge.weight] for edge in graph.edges))
+    ids = distinct_ids(graph, _clean)
+    return _csv(["source", "target", "weight"], ([ids[edge.source], ids[edge.target], edge.weight] for edge in graph.edges))
 
 
 def _lines(rows: Iterable[object]) -> str:
@@ -53,5 +55,9 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Fact]]) -> str:
 def _cell(value: Fact) -> Fact:
     if not isinstance(value, str):
         return value
-    text = value.replace("\0", "\ufffd")
+    text = _clean(value)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _clean(text: str) -> str:
+    return text.replace("\0", "\ufffd")

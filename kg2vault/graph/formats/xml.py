@@ -1,16 +1,15 @@
 """GraphML and GEXF, for Gephi, Cytoscape, yEd, networkx and igraph.
 
-Layer 1, pure. XML 1.0 has no way to write most control characters: they become U+FFFD. Keys that are equal after that are told apart
-by a number, so that no node is lost.
+Layer 1, pure. XML 1.0 has no way to write most control characters: they become U+FFFD.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from kg2vault.graph.formats.facts import COLUMNS, Fact, node_facts
+from kg2vault.graph.formats.facts import COLUMNS, Fact, distinct_ids, node_facts
 from kg2vault.graph.model import KnowledgeGraph
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,7 +29,7 @@ def gexf(graph: KnowledgeGraph) -> str:
 
 
 def _graphml(graph: KnowledgeGraph) -> Iterator[str]:
-    ids = _ids(graph)
+    ids = distinct_ids(graph, _clean)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
@@ -51,7 +50,7 @@ def _graphml(graph: KnowledgeGraph) -> Iterator[str]:
 
 
 def _gexf(graph: KnowledgeGraph) -> Iterator[str]:
-    ids = _ids(graph)
+    ids = distinct_ids(graph, _clean)
     columns = [name for name in COLUMNS if name != "label"]
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">'
@@ -72,20 +71,6 @@ def _gexf(graph: KnowledgeGraph) -> Iterator[str]:
     yield "    </edges>"
     yield "  </graph>"
     yield "</gexf>"
-
-
-def _ids(graph: KnowledgeGraph) -> Mapping[str, str]:
-    ids: dict[str, str] = {}
-    taken = {key for key in graph.concepts if not _NOT_XML.search(key)}
-    for key in graph.concepts:
-        clean = identity = _clean(key)
-        number = 1
-        while key != identity and identity in taken:
-            number += 1
-            identity = f"{clean} {number}"
-        taken.add(identity)
-        ids[key] = identity
-    return ids
 
 
 def _clean(text: str) -> str:
