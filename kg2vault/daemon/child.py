@@ -23,7 +23,7 @@ _GRACE = 20.0
 class ChildSync:
     """Runs one job at a time; `every` seconds while it lasts, `on_wait` is called."""
 
-    def __init__(self, every: float = 60.0, longest: float = LONGEST_SYNC) -> None:
+    def __init__(self, every: float = 5.0, longest: float = LONGEST_SYNC) -> None:
         self._every, self._longest = every, longest
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = False
@@ -63,11 +63,13 @@ class ChildSync:
             except subprocess.TimeoutExpired:
                 waited += self._every
                 on_wait()
+                if self._stopping:
+                    break
         for end in (process.terminate, process.kill):
             end()
             try:
-                process.wait(_GRACE)
-                break
+                code = process.wait(_GRACE)
+                return code if self._stopping else None
             except subprocess.TimeoutExpired:
                 continue
         return None

@@ -229,6 +229,18 @@ def test_stopping_reaches_the_child(settings, monkeypatch, tmp_path):
     assert child(Job(settings, must_sync=True), lambda: None)["problems"][0]["code"] == "stopped"
 
 
+def test_a_daemon_that_was_upgraded_beneath_itself_starts_anew_with_the_same_command_line(vault, tmp_path):
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom kg2vault.daemon import run\nfrom kg2vault.settings import Options, Place\n"
+        "if 'SECOND' in os.environ:\n    print(sys.argv[1:])\n    sys.exit(7)\n"
+        "os.environ['SECOND'] = 'yes'\n"
+        "run._serve = lambda *_: run.Ending(upgraded=True)\n"
+        "run.watch(Options(vault=Path(sys.argv[1])), Place(), run.Manner())"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(vault)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (7, f"{[str(vault)]}\n")
+
+
 # --- one daemon per vault, and what it says of itself
 
 
