@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kg2vault.demo.database import SCHEMA
 
-_WORDS = (
+_WORDS = (  # noqa: SIM905
     "graph memory agent model vision speech policy market energy climate robot cell protein kernel compiler network database "
     "privacy design theory logic quantum signal planet sensor language search reading garden history music finance"
 ).split()

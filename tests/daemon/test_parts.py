@@ -84,10 +84,12 @@ def test_a_log_that_cannot_be_written_is_a_config_error_that_names_it(tmp_path):
         open_log(tmp_path / "file" / "daemon.log")
 
 
-def test_hostile_names_in_a_message_are_written_all_the_same(log_file):
-    path, logger = log_file
-    logger.propagate = False  # pytest's own capture cannot hand such a name on to another process
-    DaemonLog(logger, lambda: 0.0).complain("note", "caf\udce9.md: 100 %s %d")
+def test_hostile_names_in_a_message_are_written_all_the_same(tmp_path):
+    # In a process of its own: what pytest captures here cannot be handed on to another process of the test run.
+    path = tmp_path / "daemon.log"
+    program = "import sys; from pathlib import Path; from kg2vault.daemon.log import DaemonLog, open_log; "
+    program += "DaemonLog(open_log(Path(sys.argv[1])), lambda: 0.0).complain('note', 'caf\\udce9.md: 100 %s %d')"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
     assert "caf\\udce9.md: 100 %s %d" in path.read_text()
 
 
