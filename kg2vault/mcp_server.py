@@ -11,11 +11,12 @@ import importlib
 import inspect
 import json
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, cast
 
-from kg2vault import __version__, asking
+from kg2vault import asking
 from kg2vault.errors import ConfigError, Kg2VaultError
 from kg2vault.graph.queries import METRICS
 from kg2vault.materialising import materialise
@@ -100,7 +101,8 @@ class Tools:
 def serve(settings: Callable[[], Settings]) -> OperationResult:
     """Answer until standard input ends; raises ConfigError when the SDK is not installed or the settings cannot be used."""
     settings()
-    server = _make(Tools(settings, Follower(), threading.Lock()))
+    with warnings.catch_warnings(action="ignore"):  # the SDK's own, of versions that do not quite fit each other
+        server = _make(Tools(settings, Follower(), threading.Lock()))
     server.run("stdio")
     return OperationResult("mcp")
 
@@ -200,6 +202,3 @@ def _whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
         raise ConfigError(f"{name} must be a whole number of at least 1, not {value!r}.")
     return int(value)
-
-
-__all__ = ["CAP", "Tools", "__version__", "serve"]

@@ -144,4 +144,5 @@ def mcp_command(call: Call) -> None:
     """Answer the same questions over the Model Context Protocol, on standard input and output."""
     from kg2vault.mcp_server import serve
 
+    call.json = False  # standard output is the client's
     call.run("mcp", lambda: serve(call.settings), lambda result: None)

@@ -173,7 +173,7 @@ def test_nothing_but_json_rpc_reaches_standard_output(keeper):
         {"jsonrpc": "2.0", "id": 4, "method": "no/such/method"},
     ]
     (keeper.cwd / "aliases.yaml").write_text("aliases: [", encoding="utf-8")
-    command = [sys.executable, "-m", "kg2vault", *keeper.options, "-vv", "mcp"]
+    command = [sys.executable, "-m", "kg2vault", *keeper.options, "-vv", "--json", "mcp"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=keeper.cwd, text=True, bufsize=1
     )
