@@ -11,7 +11,6 @@ import os
 import pickle
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,8 +34,7 @@ class Job:
 
 
 def carry_out(job: Job, should_stop: Callable[[], bool]) -> dict[str, Any]:
-    """Return the envelope of the sync, with `ran`, `version` and `seconds` added to its data; raises nothing."""
-    started = time.monotonic()
+    """Return the envelope of the sync, with `ran`, `version` and `summary` added to its data; raises nothing."""
     ran = True
     try:
         known = None if job.must_sync else _unchanged(job.settings)
@@ -52,7 +50,7 @@ def carry_out(job: Job, should_stop: Callable[[], bool]) -> dict[str, Any]:
     envelope = result.envelope()
     envelope["data"].pop("notes", None)
     envelope["problems"] = envelope["problems"][:_SHOWN_PROBLEMS]
-    envelope["data"] |= {"ran": ran, "version": __version__, "seconds": round(time.monotonic() - started, 3), "summary": result.summary}
+    envelope["data"] |= {"ran": ran, "version": __version__, "summary": result.summary}
     return envelope
 
 

@@ -173,7 +173,7 @@ class Daemon:
         self.diary.note(syncing_since=self.diary.stamp())
         envelope = self.ports.sync(Job(settings, must_sync), self.diary.beat)
         self._take(self.watcher.wait(0) or frozenset(), self.ports.now(), since=started)
-        self._judge(envelope)
+        self._judge(envelope, self.ports.now() - started)
         self._say_mode()
 
     def _ready(self, settings: Settings) -> str:
@@ -187,7 +187,7 @@ class Daemon:
         self.diary.note(db=str(database))
         return self.ports.gate(database)
 
-    def _judge(self, envelope: dict[str, Any]) -> None:
+    def _judge(self, envelope: dict[str, Any], seconds: float) -> None:
         problems, data = envelope["problems"], envelope["data"]
         if any(problem["code"] == "stopped" for problem in problems):
             return
@@ -195,12 +195,12 @@ class Daemon:
             first = problems[0] if problems else {"code": "bug", "message": "The sync failed without a reason."}
             self._failed(envelope["exit_code"], first)
         else:
-            self._succeeded(data, problems)
+            self._succeeded(data, problems, seconds)
         if data.get("version", __version__) != __version__ and self._ending is None:
             self.log.fact("kg2vault is %s by now: beginning anew", data["version"])
             self._ending = Ending(upgraded=True)
 
-    def _succeeded(self, data: Mapping[str, Any], problems: list[dict[str, Any]]) -> None:
+    def _succeeded(self, data: Mapping[str, Any], problems: list[dict[str, Any]], seconds: float) -> None:
         state, ran, counts = self.diary.state, bool(data["ran"]), data.get("counts", {})
         unsettled = counts.get("skipped", 0) + counts.get("failed", 0) > 0
         self.pacer.succeeded(self.ports.now(), skipped=unsettled)
@@ -217,7 +217,7 @@ class Daemon:
         )
         if not ran:
             return
-        self.log.fact("%s (%.1f s)", data.get("summary", "synced"), data.get("seconds", 0.0))
+        self.log.fact("%s (%.1f s)", data.get("summary", "synced"), seconds)
         topics = {f"note {problem['path']}": problem for problem in problems}
         self.log.keep_to(set(topics), "note ")
         for topic, problem in topics.items():

@@ -18,7 +18,7 @@ CLEAN = {"created": 0, "updated": 3, "identical": 6, "retired": 0, "skipped": 0,
 
 def done(*, ran=True, problems=(), version=None, **counts):
     """The envelope of a sync that came to its end."""
-    data = {"ran": ran, "counts": {**CLEAN, **counts}, "summary": "6 concepts", "seconds": 0.1, "fingerprint": "f"}
+    data = {"ran": ran, "counts": {**CLEAN, **counts}, "summary": "6 concepts", "fingerprint": "f"}
     if version is not None:
         data["version"] = version
     return {"operation": "sync", "ok": True, "data": data, "problems": list(problems), "exit_code": 1 if problems else 0}
