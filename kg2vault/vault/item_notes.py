@@ -15,7 +15,7 @@ from kg2vault.graph.model import Feed, Item
 from kg2vault.vault import escape
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import note_stems
-from kg2vault.vault.scene import FEED_TAG, ITEM_TAG, Scene, counted, feed_id, feed_name, item_id, newest, recent_items, shown
+from kg2vault.vault.scene import FEED_TAG, ITEM_TAG, Scene, counted, feed_id, feed_name, item_id, item_name, newest, recent_items, shown
 from kg2vault.vault.sparkline import timeline
 from kg2vault.vault.wikilinks import token
 from kg2vault.vault.yaml_scalars import Scalar
@@ -50,7 +50,7 @@ def reading_notes(scene: Scene) -> Iterator[DesiredNote]:
 
 
 def _item_note(scene: Scene, item: Item, keys: list[str]) -> DesiredNote:
-    name, day = shown(item.title or item.url) or escape.UNTITLED, scene.days.get(item.id, "")
+    name, day = shown(item_name(item)) or escape.UNTITLED, scene.days.get(item.id, "")
     links = tuple(scene.concept_link(key) for key in sorted(keys, key=lambda key: (scene.graph.concepts[key].label, key)))
     feed = scene.feeds.get(item.feed_id) if item.feed_id is not None else None
     properties: Properties = {"kg_id": item_id(item.id), "kg_type": "item", "kg_name": name}
@@ -64,7 +64,7 @@ def _item_note(scene: Scene, item: Item, keys: list[str]) -> DesiredNote:
     if links:
         properties["kg_mentions"] = links
     where = " · ".join(fact for fact in (feed_name(scene, item.feed_id), day) if fact)
-    sections = [[escape.link(item.title or item.url, item.url)] + ([where] if where else [])]
+    sections = [[escape.link(item.title, item.url)] + ([where] if where else [])]
     if links:
         sections.append(["## Mentions", *(f"- {link}" for link in links)])
     summary = inert_summary(item.summary)

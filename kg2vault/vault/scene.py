@@ -194,7 +194,7 @@ def item_line(scene: Scene, number: int) -> str:
     item = scene.items.get(number)
     if item is None or not (item.title or item.url):
         return ""
-    title = token(item_id(number), item.title or item.url) if scene.settings.items else escape.link(item.title or item.url, item.url)
+    title = token(item_id(number), item_name(item)) if scene.settings.items else escape.link(item.title, item.url)
     facts = [feed_name(scene, item.feed_id), escape.inline(item.published[:10], limit=100)]
     told = ", ".join(fact for fact in facts if fact)
     return f"- {title} — {told}" if told else f"- {title}"
@@ -224,3 +224,8 @@ def _day(published: str) -> str:
         return date.fromisoformat(day).isoformat()
     except ValueError:
         return ""
+
+
+def item_name(item: Item) -> str:
+    """Return an item's title, or its address without scheme and password; "" when neither can be shown."""
+    return item.title if item.title.strip() else (escape.safe_url(item.url) or "").partition("://")[2]
