@@ -54,6 +54,14 @@ def distance(one: int, other: int) -> float:
     return round(min(math.dist(a, b) for a, b in zip(_seen(one), _seen(other), strict=True)), _DIGITS)
 
 
+def difference(one: int, other: int) -> float:
+    """Return the mean of the distance to the normal eye and of `distance`: for choosing colours that stand out for everybody.
+
+    Going by the worst eye alone, two blues count as far apart as pink and turquoise, which only a protanope takes for alike.
+    """
+    return round((math.dist(_seen(one)[0], _seen(other)[0]) + distance(one, other)) / 2, _DIGITS)
+
+
 def luminance(rgb: int) -> float:
     """Return the relative luminance (WCAG 2) of a colour, 0 to 1."""
     red, green, blue = _linear(rgb)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kg2vault.vault.colour_space import contrast, distance, from_lightness
+from kg2vault.vault.colour_space import contrast, difference, from_lightness
 
 LIGHT_GROUND, DARK_GROUND = 0xFFFFFF, 0x1E1E1E  # the grounds of Obsidian's own two themes
 LEAST_CONTRAST = 2.0
@@ -20,6 +20,7 @@ PALETTE: tuple[int, ...] = (
     *(0x90291E, 0x6887FF, 0x05556F, 0x3D746E, 0xACB78C, 0x1B46B4, 0xA74A04, 0x526EE3, 0x05CBC6, 0x2C5743),
 )
 _CHOICE = 48  # when the palette is used up, so many made-up colours are there to choose from
+_WHOLE = 1.5  # how much farther than from all others a colour may be from its neighbours before the others count instead
 _NEAREST = 12  # so many touching communities, heaviest first, are looked at
 _STEP_LIGHTNESS, _STEP_HUE = 0.7548776662466927, 0.5698402909980532  # the R2 sequence (Roberts 2018): any first n cover the plane evenly
 
@@ -39,8 +40,9 @@ def assign(communities: Sequence[Touching], previous: Mapping[str, int]) -> dict
     `previous` holds the colours in force (those of dead communities are ignored); a colour the user chose belongs in it. New
     communities choose in order of size, then id, among the free colours that are not much closer than others to any colour in use:
     the one with the largest distance to the touching communities, each distance divided by the square root of the share of the weight
-    that falls on it, so that a heavy neighbour counts more. Ties, and communities that touch none, go by the distance to all colours
-    in use, then by the palette's order.
+    that falls on it, so that a heavy neighbour counts more. Beyond one and a half times the distance to all colours in use that counts
+    for nothing more: all of them are in one picture. Ties, and communities that touch none, go by the distance to all, then by the
+    palette's order.
     """
     colours = {one.id: previous[one.id] for one in communities if one.id in previous}
     choice = _Choice(sorted(colours.values()))
@@ -74,18 +76,18 @@ class _Choice:
         enough = max(self._free.values()) / 2
 
         def merit(rgb: int) -> tuple[float, float]:
-            beside = min((round(distance(rgb, other) / (weight / total) ** 0.5, 6) for other, weight in near), default=0.0)
-            return beside, self._free[rgb]
+            beside = min((round(difference(rgb, other) / (weight / total) ** 0.5, 6) for other, weight in near), default=0.0)
+            return min(beside, _WHOLE * self._free[rgb]), self._free[rgb]
 
         best = max((rgb for rgb, apart in self._free.items() if apart >= enough), key=merit)
         del self._free[best]
         self._used.append(best)
-        self._free = {rgb: min(apart, distance(rgb, best)) for rgb, apart in self._free.items()}
+        self._free = {rgb: min(apart, difference(rgb, best)) for rgb, apart in self._free.items()}
         return best
 
     def _add(self, rgb: int) -> None:
         if rgb not in self._used:
-            self._free[rgb] = min((distance(rgb, other) for other in self._used), default=1.0)
+            self._free[rgb] = min((difference(rgb, other) for other in self._used), default=1.0)
 
 
 def _made_up() -> Iterator[int]:

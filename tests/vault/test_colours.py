@@ -60,7 +60,7 @@ def test_a_colour_the_user_chose_is_kept_and_kept_clear_of():
     pink = 0xFF00AA
     colours = assign(everyone(5), {"c3": pink})
     assert colours["c3"] == pink
-    assert min(distance(pink, rgb) for key, rgb in colours.items() if key != "c3") > 0.1
+    assert min(distance(pink, rgb) for key, rgb in colours.items() if key != "c3") > closest(PALETTE)
 
 
 def test_the_colour_of_a_dead_community_is_free_again():
