@@ -32,9 +32,9 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
     days = [scene.days[number] for number in concept.item_ids if number in scene.days]
     kept = _numbers(scene, concept.key)
     fits = _fits(scene, concept.key)
-    lines = [_facts(scene, concept, community)]
-    lines += [line for line in (timeline(days), _bridges(scene, concept.key, community), _fits_line(scene, fits)) if line]
-    regions = {"concept": "\n".join([*lines, *related_lines(scene, concept.key)])}
+    facts = [line for line in (_facts(scene, concept, community), timeline(days)) if line]
+    leads = [line for line in (_bridges(scene, concept.key, community), _fits_line(scene, fits)) if line]
+    regions = {"concept": "\n".join([*facts, *([""] if leads else []), *leads, *related_lines(scene, concept.key)])}
     regions.update(recent_items(scene, concept.item_ids[: scene.settings.recent_items]))
     properties = _properties(scene, concept, community, days, kept)
     tags = (CONCEPT_TAG,) if community is None else (CONCEPT_TAG, community_tag(community))
@@ -102,7 +102,7 @@ def _bridges(scene: Scene, key: str, community: Community | None) -> str:
             there = plain_name(scene.community_label(home))
             name = scene.concept_name(other)
             names[home.id] = name if name == there else f"{name} ({there})"
-    return f"Bridges to other communities: {', '.join([*names.values()][:_BRIDGES])}" if names else ""
+    return f"Bridges to other communities: {' · '.join([*names.values()][:_BRIDGES])}" if names else ""
 
 
 def _fits(scene: Scene, key: str) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def _fits(scene: Scene, key: str) -> tuple[str, ...]:
 
 
 def _fits_line(scene: Scene, fits: tuple[str, ...]) -> str:
-    return f"Shares neighbours with, but no link yet: {', '.join(map(scene.concept_name, fits))}" if fits else ""
+    return f"Shares neighbours with, but no link yet: {' · '.join(map(scene.concept_name, fits))}" if fits else ""
 
 
 def _aliases(concept: Concept, stem: str) -> tuple[str, ...]:

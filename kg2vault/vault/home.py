@@ -5,6 +5,7 @@ Layer 1, pure. It is the only note that speaks of the whole graph, so it is the 
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import date, timedelta
 
 from kg2vault.graph.health import health
@@ -13,12 +14,13 @@ from kg2vault.vault import numbers
 from kg2vault.vault.community_note import about
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import note_stems
-from kg2vault.vault.scene import HOME, HOME_TAG, Scene, counted, item_line
+from kg2vault.vault.scene import HOME, HOME_TAG, Scene, counted, item_line, listed, plain_name
 
-_TOP = 15
+_TOP = 10
 _NEW_DAYS = 30
 _NEW_ITEMS = 10
 _ABOUT = 4
+_JOINED = 3
 
 
 def home_note(scene: Scene) -> DesiredNote:
@@ -31,7 +33,7 @@ def home_note(scene: Scene) -> DesiredNote:
         "kg_edges": len(graph.edges),
         "kg_communities": len(graph.communities),
     }
-    sections = [[_totals(scene)], _communities(scene), _connected(scene), _bridges(scene), _new(scene), _health(scene)]
+    sections = [[_totals(scene), _health(scene)], _communities(scene), _new(scene), _connected(scene), _bridges(scene)]
     body = "\n\n".join("\n".join(lines) for lines in sections if lines)
     stems = note_stems(scene.home_stem, HOME, "home", frozenset())
     return DesiredNote(HOME, "home", scene.home_stem, scene.settings.folder, stems, properties, (), (HOME_TAG,), {"home": body})
@@ -70,8 +72,19 @@ def _connected(scene: Scene) -> list[str]:
 def _bridges(scene: Scene) -> list[str]:
     shown = scene.betweenness
     ranked = sorted(shown, key=lambda key: (-shown[key], key))[:_TOP]
-    lines = [f"- {scene.concept_link(key)} — betweenness {numbers.plain(shown[key])}" for key in ranked if shown[key] > 0]
+    lines = [
+        f"- {scene.concept_link(key)} — betweenness {numbers.plain(shown[key])}{_joined(scene, key)}" for key in ranked if shown[key] > 0
+    ]
     return ["## Best bridges", *lines] if lines else []
+
+
+def _joined(scene: Scene, key: str) -> str:
+    """Name the communities between which a concept stands, those with most of its neighbours first."""
+    homes = [scene.community_of[other] for other, _ in scene.graph.neighbours[key] if other in scene.community_of]
+    counts = Counter(home.id for home in homes)
+    labels = {home.id: plain_name(scene.community_label(home)) for home in homes}
+    ranked = sorted(counts, key=lambda identity: (-counts[identity], labels[identity], identity))[:_JOINED]
+    return f", between {listed(labels[identity] for identity in ranked)}" if len(ranked) > 1 else ""
 
 
 def _new(scene: Scene) -> list[str]:
@@ -83,12 +96,12 @@ def _new(scene: Scene) -> list[str]:
     start = (newest - timedelta(days=_NEW_DAYS)).isoformat() if newest.toordinal() > _NEW_DAYS else ""
     recent = [number for published, number in dated if published[:10] >= start]
     lines = [line for number in recent[:_NEW_ITEMS] if (line := item_line(scene, number))]
-    return [f"## New in the {_NEW_DAYS} days up to {newest.isoformat()}", f"{counted(len(recent), 'item')}", "", *lines] if lines else []
+    return [f"## New in the {_NEW_DAYS} days up to {newest.isoformat()}: {counted(len(recent), 'item')}", *lines] if lines else []
 
 
-def _health(scene: Scene) -> list[str]:
+def _health(scene: Scene) -> str:
     facts = health(scene.graph)
     share = numbers.plain(round(float(facts["largest_community_pct"]), 1))
     once = numbers.plain(round(100 * float(facts["singleton_rate"]), 1))
     median = numbers.plain(float(facts["median_degree"]))
-    return [f"Health: {once} % of tags are used once · median degree {median} · largest community {share} %"]
+    return f"Health: {once} % of tags are used once · median degree {median} · largest community {share} %"

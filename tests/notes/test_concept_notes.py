@@ -68,7 +68,7 @@ def test_a_concept_between_two_groups_names_its_neighbour_in_the_other():
 def test_what_shares_neighbours_without_a_link_is_suggested_in_words():
     notes = notes_of(TWO_CLIQUES)
     fits = line(notes["concept/b0"], "Shares neighbours")
-    assert fits == "Shares neighbours with, but no link yet: a1, a2, a3"
+    assert fits == "Shares neighbours with, but no link yet: a1 · a2 · a3"
     assert not parse_links(fits)
 
 
