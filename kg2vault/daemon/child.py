@@ -23,7 +23,7 @@ _GRACE = 20.0
 class ChildSync:
     """Runs one job at a time; `every` seconds while it lasts, `on_wait` is called."""
 
-    def __init__(self, every: float = 5.0, longest: float = LONGEST_SYNC) -> None:
+    def __init__(self, every: float = 1.0, longest: float = LONGEST_SYNC) -> None:
         self._every, self._longest = every, longest
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = False

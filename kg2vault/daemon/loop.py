@@ -171,10 +171,15 @@ class Daemon:
             return
         self._seen = gate
         self.diary.note(syncing_since=self.diary.stamp())
-        envelope = self.ports.sync(Job(settings, must_sync), self.diary.beat)
-        self._take(self.watcher.wait(0) or frozenset(), self.ports.now(), since=started)
+        envelope = self.ports.sync(Job(settings, must_sync), lambda: self._meanwhile(started))
+        self._meanwhile(started)
         self._judge(envelope, self.ports.now() - started)
         self._say_mode()
+
+    def _meanwhile(self, started: float) -> None:
+        """Take note of what happens during the sync that began at `started`, when it happens: the quiet period counts from then."""
+        self._take(self.watcher.wait(0) or frozenset(), self.ports.now(), since=started)
+        self.diary.beat()
 
     def _ready(self, settings: Settings) -> str:
         """Return the gate; raises what a sync would raise, without the cost of starting one."""

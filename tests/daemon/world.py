@@ -141,8 +141,10 @@ class World:
 
         def sync(job, on_wait):
             self.jobs.append((self.time, job))
-            self.pass_time(self.seconds)
-            on_wait()
+            end = self.time + self.seconds
+            while self.time < end:
+                self.pass_time(min(1.0, end - self.time))
+                on_wait()
             return self.answers.pop(0) if self.answers else done()
 
         logger = logging.Logger("story")
