@@ -60,6 +60,7 @@ class Scene:
     betweenness: Mapping[str, float]  # as shown
     bands: weights.Bands | None
     heaviest: int
+    lines: dict[int, str] = field(default_factory=dict)  # of items, as far as they were asked for: most items are in several notes
 
     @property
     def home_stem(self) -> str:
@@ -191,6 +192,12 @@ def item_line(scene: Scene, number: int) -> str:
 
     With notes of their own, item and feed are linked, and the address moves to the item's note.
     """
+    if number not in scene.lines:
+        scene.lines[number] = _item_line(scene, number)
+    return scene.lines[number]
+
+
+def _item_line(scene: Scene, number: int) -> str:
     item = scene.items.get(number)
     if item is None or not (item.title or item.url):
         return ""
