@@ -1,12 +1,13 @@
 """Carry out a plan: `apply()` is the only place where planning turns into files.
 
-Layer 2. Creations and updates act first and are recorded afterwards; removals are recorded before they act, because a forgotten write is
-found again by its id while a forgotten removal looks like a deletion by the user. One note that fails never stops the others.
+Layer 2. Creations and updates act first and are recorded afterwards; removals, of notes and of parts of them, are recorded before they act,
+because a forgotten write is found again by its id while a forgotten removal looks like a deletion by the user. One note that fails never
+stops the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -53,7 +54,7 @@ def apply(
 ) -> Applied:
     """Carry out every action, or those before `should_stop` said so; raises VaultError only when our own record cannot be written."""
     run = _Run(manifest, vault, clock)
-    intents = {action.entry.id: action.entry for action in plan.actions if isinstance(action, Retire)}
+    intents = dict(_intents(plan, manifest))
     if intents:
         store.save(replace(manifest, entries={**manifest.entries, **intents}))
         run.entries.update(intents)
@@ -68,6 +69,18 @@ def apply(
     if run.created:
         vault.disk.flush()
     return Applied(tuple(run.outcomes), run.entries, stopped)
+
+
+def _intents(plan: Plan, manifest: Manifest) -> Iterator[tuple[str, ManifestEntry]]:
+    """Yield what must be on record before it happens: notes that go, and what comes to or goes out of the parts we share with the user."""
+    for action in plan.actions:
+        before = manifest.entries.get("" if isinstance(action, Keep) else action.entry.id)
+        if isinstance(action, Retire):
+            yield action.entry.id, action.entry
+        elif isinstance(action, Update) and before is not None:
+            intended = before.intending(action.entry)
+            if intended != before:
+                yield before.id, intended
 
 
 class _Run:

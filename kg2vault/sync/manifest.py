@@ -7,8 +7,8 @@ own marker, so a lost manifest costs only the tombstones. A corrupt one stops th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -45,6 +45,31 @@ class ManifestEntry:
     trouble: str = ""  # "" or why a person must decide: conflict, damaged, duplicate…
     since: str = ""  # when the trouble was first seen, ISO UTC
     kept: Mapping[str, str] = field(default_factory=dict)  # DesiredNote.kept: what the next run starts from
+    pending: tuple[str, ...] = ()  # "tags:kg/left": what an update was about to put into the shared lists or take out, not known to be done
+
+    def written(self, name: str, present: Collection[str]) -> tuple[str, ...]:
+        """Return the entries of `aliases` or `tags` that we wrote, given those in the note: a pending one is ours where it is there.
+
+        One that is settled and not there was removed by the user; of a pending one that cannot be said.
+        """
+        settled = self.aliases if name == "aliases" else self.tags
+        return (*settled, *(text for text in present if text not in settled and f"{name}:{text}" in self.pending))
+
+    def intending(self, after: ManifestEntry) -> ManifestEntry:
+        """Return what to record before the note is changed to what `after` says: right whether that is done or not.
+
+        A region that is about to go is not counted on any more, and entries about to come or go are pending.
+        """
+        pending = dict.fromkeys(self.pending)
+        for name, now, then in (("aliases", self.aliases, after.aliases), ("tags", self.tags, after.tags)):
+            pending.update(dict.fromkeys(f"{name}:{text}" for text in [*now, *then] if text not in now or text not in then))
+        return replace(
+            self,
+            regions=tuple(name for name in self.regions if name in after.regions),
+            aliases=tuple(text for text in self.aliases if text in after.aliases),
+            tags=tuple(text for text in self.tags if text in after.tags),
+            pending=tuple(pending),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +163,7 @@ def _entry(row: list[Any]) -> ManifestEntry:
         trouble=_text(row[11]),
         since=_text(row[12]),
         kept={_text(name): _text(value) for name, value in row[13].items()},
+        pending=_texts(row[14]),
     )
 
 
@@ -152,5 +178,5 @@ def _texts(values: list[object]) -> tuple[str, ...]:
 
 
 def _entry_row(e: ManifestEntry) -> list[Any]:
-    rest = [list(e.regions), list(e.aliases), list(e.tags), e.trouble, e.since, dict(sorted(e.kept.items()))]
+    rest = [list(e.regions), list(e.aliases), list(e.tags), e.trouble, e.since, dict(sorted(e.kept.items())), list(e.pending)]
     return [e.id, e.path, e.state.value, e.size, e.mtime_ns, e.content, e.label, e.last, *rest]

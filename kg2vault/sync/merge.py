@@ -56,7 +56,8 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, links: Links, *,
     for name, fresh in wanted.regions.items():
         if name not in present and name not in delivered:
             bodies[name] = (fresh.body, fresh.digest)
-    aliases, tags = ListEdit(wanted.aliases, entry.aliases), ListEdit(wanted.tags, entry.tags)
+    aliases = ListEdit(wanted.aliases, entry.written("aliases", note.entries("aliases")))
+    tags = ListEdit(wanted.tags, entry.written("tags", note.entries("tags")))
     text = edit_note(
         note,
         own=wanted.properties,

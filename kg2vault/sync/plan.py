@@ -191,7 +191,7 @@ class _Decider:
         result = merge(wanted, note, base, links, first=first)
         trouble = KeepReason.CONFLICT if result.conflicts else None
         detail = f"edited by you inside our region ({', '.join(result.conflicts)})" if result.conflicts else ""
-        after = replace(base, content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags)
+        after = replace(base, content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags, pending=())
         after = self._troubled(after, trouble)
         if result.text is None or result.text == text:
             return Keep(found.path, trouble or KeepReason.IDENTICAL, after, wanted.id, detail)
@@ -210,7 +210,8 @@ class _Decider:
         if note.damage is not None or note.kg_id != entry.id:
             return self._damaged(found, base, note.damage or NO_ID)
         pristine = all(map(self.layout.untouched(found.path), note.regions))
-        if note.has_user_text(entry.aliases, entry.tags) or not pristine:
+        ours = (entry.written(name, note.entries(name)) for name in ("aliases", "tags"))
+        if note.has_user_text(*ours) or not pristine:
             return self._present(farewell, found, entry)
         if self._is_recent(found, entry):
             return Keep(found.path, KeepReason.RECENT, entry, entry.id, "edited a moment ago")
