@@ -57,7 +57,8 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, links: Links, *,
         if name not in present and name not in delivered:
             bodies[name] = (fresh.body, fresh.digest)
     aliases = ListEdit(wanted.aliases, entry.written("aliases", note.entries("aliases")))
-    tags = ListEdit(wanted.tags, entry.written("tags", note.entries("tags")))
+    here = note.entries("tags")
+    tags = ListEdit(wanted.tags, tuple(tag for tag in here if tag.startswith(_TAGS)) if first else entry.written("tags", here))
     text = edit_note(
         note,
         own=wanted.properties,
@@ -73,6 +74,7 @@ def merge(wanted: FilledNote, note: Note, entry: ManifestEntry, links: Links, *,
     return MergeResult(text, tuple(conflicts), regions, note.ours_in("aliases", aliases), note.ours_in("tags", tags))
 
 
+_TAGS = "kg/"  # below this only we write tags: those of a note whose record was lost are known by it
 _SAME, _REWRITE, _REFRESH, _CONFLICT = "same", "rewrite", "refresh", "conflict"
 
 

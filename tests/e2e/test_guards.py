@@ -259,6 +259,21 @@ def test_a_lost_manifest_makes_no_duplicates_and_keeps_the_communities(terminal,
     assert len([path for path in contents(vault) if path.endswith(".md")]) == 10
 
 
+def test_a_lost_manifest_leaves_no_tag_of_a_community_that_the_concept_is_not_in_any_more(terminal, topics, vault):
+    terminal.sync()
+    path = terminal.note("llvm")
+    before = [tag for tag in path.read_text().splitlines() if tag.startswith("tags: ")]
+    path.write_text(path.read_text().replace('"kg/concept"', '"mine", "kg/concept"'))
+    (vault / ".kg2vault" / "manifest.json").unlink()
+    topics.untag("llvm")
+    for _ in range(9):
+        topics.add("llvm", "python", "django", "web")
+    terminal.sync()
+    after = [tag for tag in path.read_text().splitlines() if tag.startswith("tags: ")]
+    assert before == ['tags: ["kg/concept", "kg/community/wasm"]']
+    assert after == ['tags: ["mine", "kg/concept", "kg/community/web"]']
+
+
 def test_our_whole_state_folder_lost_makes_no_duplicates(terminal, vault):
     terminal.sync()
     before = contents(vault)
