@@ -43,7 +43,7 @@ def _watched(name):
     effect = getattr(Disk, name)
 
     def perform(self, *args, **named):
-        self.at(name, args[-1] if args else None)
+        self.at(name, args[1] if name in ("replace", "link") else args[0] if args else None)
         self.effects.append(name)
         return effect(self, *args, **named)
 

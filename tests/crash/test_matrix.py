@@ -156,8 +156,9 @@ def concept_returns(world):
 
 
 NEXT = [nothing, source_changes, user_edits, concept_returns]
-# A community that never fell apart keeps its identity, and a note that was not yet retired stays the one its copy is a copy of.
-HISTORY = {(dissolved_community, concept_returns), (lost_copy, concept_returns)}
+# What was, matters: a community that never fell apart keeps its identity, a note that was not yet retired stays the one its copy is a copy
+# of, and a region that the user wrote just as we would have is ours only when we have seen it before it is out of date.
+HISTORY = {(dissolved_community, concept_returns), (lost_copy, concept_returns), (region_refresh, source_changes)}
 
 
 @dataclass
@@ -229,8 +230,15 @@ def words(files):
 
 
 def without_history(files):
-    """Return notes without the numbers and choices that start from what the note said before, and without the digests over them."""
-    return {path: HISTORY_LINES.sub(b"", data) for path, data in files.items()}
+    """Return notes without the numbers and choices that start from what the note said before, and without the digests over them.
+
+    Properties are sorted: those that were taken out and put in again stand at the end.
+    """
+    found = {}
+    for path, data in files.items():
+        front, rule, body = HISTORY_LINES.sub(b"", data).partition(b"\n---\n")
+        found[path] = sorted(front.splitlines()), rule, body
+    return found
 
 
 def assert_recovered(world, expected, *, exactly):
@@ -271,11 +279,12 @@ def explore(scenario, matrix, thens):
     for point, crashed in crashed_worlds(matrix, uncrashed):
         for then in thens:
             world = matrix.copy_of(crashed)
-            expected, obsidian = outcomes[then][then is not user_edits or world.has("rust")]
+            expected, obsidian, memory = outcomes[then][then is not user_edits or world.has("rust")]
             then(world)
             try:
                 assert_recovered(world, expected, exactly=then in (nothing, user_edits))
                 assert world.settings_files() == obsidian
+                assert then not in (nothing, user_edits) or world.memory() == memory
             except AssertionError as error:
                 raise AssertionError(f"after a crash {point}, then {then.__name__}: {error}") from error
             shutil.rmtree(world.root)
@@ -283,12 +292,12 @@ def explore(scenario, matrix, thens):
 
 
 def expectations(matrix, uncrashed, then):
-    """Return the vault without the crash; for the user's edit also without it, as there may be no note to edit yet."""
+    """Return the vault and what is remembered of it without the crash; for the user's edit also without it: there may be no note yet."""
     found = {}
     for happens in (True, False):
         twin = matrix.copy_of(uncrashed)
         if happens:
             then(twin)
         twin.sync()
-        found[happens] = twin.visible(), twin.settings_files()
+        found[happens] = twin.visible(), twin.settings_files(), twin.memory()
     return found

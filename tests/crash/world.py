@@ -1,5 +1,6 @@
 """A source, a vault and the program between them, on a disk and a clock of the test's own."""
 
+import json
 import re
 import shutil
 import sqlite3
@@ -108,6 +109,11 @@ class World:
     def settings_files(self):
         """Return the bytes of Obsidian's own settings."""
         return {path.name: path.read_bytes() for path in sorted((self.vault / ".obsidian").iterdir())}
+
+    def memory(self):
+        """Return what the manifest says of every note, but for sizes, times, and numbers that have a history."""
+        rows = json.loads((self.vault / ".kg2vault" / "manifest.json").read_text(encoding="utf-8"))["entries"]
+        return {row[0]: [sorted(cell) if isinstance(cell, list) else cell for cell in (*row[1:3], *row[5:12], *row[14:])] for row in rows}
 
     def trash(self):
         """Return the bytes of what is in our trash."""
