@@ -77,7 +77,10 @@ def _sync(settings: Settings, should_stop: Callable[[], bool]) -> OperationResul
 
 
 def after_sync(settings: Settings) -> None:
-    """Do what `watch.materialize` asks for, once a sync has come to its end: the hook for writing the kg_ tables."""
+    """Do what `watch.materialize` asks for, once a sync has come to its end; raises SourceError."""
+    from kg2vault.materialising import materialize_if_enabled
+
+    materialize_if_enabled(settings)
 
 
 def _bug(what: str) -> OperationResult:
