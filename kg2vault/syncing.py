@@ -23,7 +23,7 @@ from kg2vault.storage.apply import Applied, Outcome, apply
 from kg2vault.storage.base import Clock, Disk, SystemClock
 from kg2vault.storage.beside import BesideNotes
 from kg2vault.storage.cache_file import Cache, CacheFile
-from kg2vault.storage.hermes import HermesSource
+from kg2vault.storage.hermes import HermesSource, no_collector
 from kg2vault.storage.lock import VaultLock
 from kg2vault.storage.manifest_file import ManifestFile
 from kg2vault.storage.vault_dir import VaultDir
@@ -77,6 +77,7 @@ class Stores:
         self.beside = BesideNotes(root, disk)
 
 
+@no_collector()
 def sync(
     settings: Settings,
     flags: SyncFlags | None = None,

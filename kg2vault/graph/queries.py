@@ -6,7 +6,6 @@ the order of keys is taken, and ties in a ranking go to the smaller key.
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -100,7 +99,10 @@ def suggestions(graph: KnowledgeGraph, key: str, limit: int = 3) -> tuple[tuple[
                 shares[other] = shares.get(other, 0) + share
     for linked in (key, *near):
         shares.pop(linked, None)
-    best = heapq.nsmallest(max(0, limit), shares.items(), key=lambda score: (-score[1], score[0]))
+    if limit <= 0 or not shares:
+        return ()
+    least = sorted(shares.values(), reverse=True)[:limit][-1]
+    best = sorted([score for score in shares.items() if score[1] >= least], key=lambda score: (-score[1], score[0]))[:limit]
     return tuple((other, share / _BILLION) for other, share in best)
 
 

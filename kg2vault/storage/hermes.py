@@ -32,7 +32,7 @@ class HermesSource:
 
         Raises SourceMissing, SourceDenied, SourceSchema, SourceBusy after `busy_timeout` seconds, or SourceError.
         """
-        with _no_collector():
+        with no_collector():
             rows = self._rows(summaries=summaries)
             return Reading(
                 assignments=rows.pairs,
@@ -45,7 +45,7 @@ class HermesSource:
 
     def fingerprint(self, *, summaries: bool = False) -> str:
         """Return the `fingerprint` that `read()` of the same `summaries` would give, without its objects; raises what it raises."""
-        with _no_collector():
+        with no_collector():
             rows = self._rows(summaries=summaries)
             return content_digest(rows.pairs, rows.items, rows.feeds)
 
@@ -68,7 +68,7 @@ class HermesSource:
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
+def no_collector() -> Iterator[None]:
     """Millions of small tuples, none of them in a cycle: the collector would walk them again and again (a third of the time)."""
     was_on = gc.isenabled()
     gc.disable()

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kg2vault.sync.identify import Identifier
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
@@ -17,7 +18,7 @@ from kg2vault.sync.observed import ObservedNote, Scan
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import name_key
 from kg2vault.vault.regions import Region
-from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill
+from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill, fill_both
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _paths(
 
 
 def _free_path(note: DesiredNote, taken: set[str], stems: set[str]) -> str:
-    for stem in [*note.stems, *(f"{note.stems[-1]} {number}" for number in range(2, 1000))]:
+    for stem in chain(note.stems, (f"{note.stems[-1]} {number}" for number in range(2, 1000))):
         path = f"{note.folder}/{stem}.md"
         place, name = name_key(path), name_key(stem)
         if place not in taken and name not in stems:
@@ -181,8 +182,9 @@ def _must_look(wanted: FilledNote, entry: ManifestEntry | None) -> bool:
 def _fill(note: DesiredNote, paths: Mapping[str, str]) -> FilledNote:
     regions: dict[str, FilledRegion] = {}
     for name, template in note.regions.items():
-        canonical = canonical_body(fill(template, paths, keep_tokens=True), None)
-        regions[name] = FilledRegion(fill(template, paths), canonical, digest(canonical))
+        body, kept = fill_both(template, paths)
+        canonical = canonical_body(kept, None)
+        regions[name] = FilledRegion(body, canonical, digest(canonical))
     properties = {key: _fill_value(value, paths) for key, value in note.properties.items()}
     facts = json.dumps([properties, note.aliases, note.tags, [(name, region.body) for name, region in regions.items()]], ensure_ascii=True)
     content = hashlib.sha256(facts.encode()).hexdigest()[:20]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 TEXT_LIMIT = 300  # characters of a title that are shown
 URL_LIMIT = 2000  # longer addresses are not linked: browsers and sync tools begin to differ
@@ -80,6 +81,7 @@ def shorten(text: str, limit: int) -> str:
     return text[:end].rstrip() + "…"
 
 
+@lru_cache(maxsize=50_000)  # dates, feeds and names come again and again
 def inline(text: str, limit: int = TEXT_LIMIT) -> str:
     """Return hostile text as inert Markdown for any place in a line, its start included; empty for blank text."""
     escaped = _escaped(shorten(plain(text), limit))

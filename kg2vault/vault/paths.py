@@ -23,6 +23,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 from kg2vault.graph.spelling import spelling_key
 from kg2vault.vault.escape import plain
@@ -116,6 +117,7 @@ def note_stems(name: str, note_id: str, kind: str, reserved: frozenset[str]) -> 
     return stem, f"{stem} ({kind})", f"{stem} ({kind} {mark})"
 
 
+@lru_cache(maxsize=10_000)
 def obsidian_tag(prefix: str, name: str, identity: str) -> str:
     """Return a tag below `prefix`, which must hold a letter: letters, digits, marks, emoji, `-`, and `_` for a space.
 

@@ -10,12 +10,25 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from kg2vault.vault import escape
 from kg2vault.vault.linkscan import WikiLink, parse_links, property_link
 from kg2vault.vault.resolve import Resolver, clean_path
 
-__all__ = ["Identify", "Resolver", "WikiLink", "canonical_body", "digest", "fill", "link", "parse_links", "property_link", "token"]
+__all__ = [
+    "Identify",
+    "Resolver",
+    "WikiLink",
+    "canonical_body",
+    "digest",
+    "fill",
+    "fill_both",
+    "link",
+    "parse_links",
+    "property_link",
+    "token",
+]
 
 Identify = Callable[[str], tuple[str, str] | None]
 """Link target → (note id, label) of the note of ours that it leads to."""
@@ -28,26 +41,39 @@ _UNLINKABLE = re.compile(r"[#^|`$<]|^\[|\[\[|\]\]|%%|::|^\s|\s$|\\$")
 _TRAILING_BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
+@lru_cache(maxsize=50_000)
 def token(note_id: str, text: str) -> str:
     """Return the placeholder of a link to one of our notes, for templates and property values; `text` may be hostile."""
     return f"{_OPEN}{_DELIMITER.sub(' ', note_id)}{_MIDDLE}{escape.display(text)}{_CLOSE}"
 
 
-def fill(template: str, paths: Mapping[str, str], *, keep_tokens: bool = False) -> str:
+def fill(template: str, paths: Mapping[str, str]) -> str:
     """Replace every token by a link to its note's path, or by its words when the note has no path or none that can be linked.
 
     Words stay as they are when the token is the whole template, as in a property; else they are escaped for the line they stand in.
-    With `keep_tokens`, tokens that would become links stay: the canonical form of the filled text.
     """
+    return fill_both(template, paths)[0]
 
-    def replace(found: re.Match[str]) -> str:
-        path = paths.get(found[1])
+
+def fill_both(template: str, paths: Mapping[str, str]) -> tuple[str, str]:
+    """Return the template filled in, and its canonical form, in which what would become a link is still a token."""
+    if _OPEN not in template:
+        return template, template
+    before, *pieces = _TOKEN.split(template)
+    filled, kept = [before], [before]
+    alone = len(pieces) == 3 and not before and not pieces[2]
+    for at in range(0, len(pieces), 3):
+        note_id, words, after = pieces[at : at + 3]
+        path = paths.get(note_id)
         target = None if path is None else _target(path)
         if target is None:
-            return found[2] if found[0] == template else escape.inline(found[2])
-        return found[0] if keep_tokens else f"[[{target}|{found[2]}]]"
-
-    return _TOKEN.sub(replace, template)
+            plain = words if alone else escape.inline(words)
+            filled += (plain, after)
+            kept += (plain, after)
+        else:
+            filled += ("[[", target, "|", words, "]]", after)
+            kept += (_OPEN, note_id, _MIDDLE, words, _CLOSE, after)
+    return "".join(filled), "".join(kept)
 
 
 def link(path: str, text: str) -> str:
@@ -56,6 +82,7 @@ def link(path: str, text: str) -> str:
     return escape.inline(text) if target is None else f"[[{target}|{escape.display(text)}]]"
 
 
+@lru_cache(maxsize=50_000)  # every note is linked to from many
 def _target(path: str) -> str | None:
     # `.md` stays where the stem holds a dot: an attachment `node.js` would capture `[[node.js]]` (resolve.py, rule 1).
     # A folder a wikilink cannot name is left off: Obsidian takes the end of a path too. A file name it cannot name is not linked.
@@ -81,7 +108,9 @@ def canonical_body(body: str, identify: Identify | None) -> str:
     if identify is not None:
         text = _DELIMITER.sub("\ufffd", text)
         text = "".join(_reduced(text, identify))
-    return _TRAILING_BLANKS.sub("", text).rstrip("\n")
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        text = _TRAILING_BLANKS.sub("", text)
+    return text.rstrip("\n")
 
 
 def _reduced(text: str, identify: Identify) -> Iterator[str]:

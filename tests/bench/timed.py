@@ -1,0 +1,101 @@
+"""One sync in a process of its own, with the time each stage took: `python -m tests.bench.timed ARGUMENTS OF kg2vault`.
+
+Prints a JSON object on the last line: seconds and processor seconds by stage, the whole, and the peak of memory in bytes. The stages are timed at the functions
+that sync() itself is made of; a stage that contains another is given without it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+_BORN = time.perf_counter()
+
+
+class Watch:
+    """Adds up the seconds spent in each stage, without those of the stages inside it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
+        self._open: list[tuple[float, float]] = []
+
+    def over(self, owner: Any, name: str, stage: str) -> None:
+        """Time every call of `owner.name` as `stage`."""
+        function = getattr(owner, name)
+
+        @functools.wraps(function)
+        def timed(*arguments: Any, **options: Any) -> Any:
+            return self.call(stage, lambda: function(*arguments, **options))
+
+        setattr(owner, name, timed)
+
+    def call(self, stage: str, body: Callable[[], Any]) -> Any:
+        """Run a body as a stage."""
+        self._open.append((0.0, 0.0))
+        begun, busy = time.perf_counter(), time.process_time()
+        try:
+            return body()
+        finally:
+            spent, used = time.perf_counter() - begun, time.process_time() - busy
+            inside, used_inside = self._open.pop()
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent - inside
+            self.cpu[stage] = self.cpu.get(stage, 0.0) + used - used_inside
+            if self._open:
+                above, used_above = self._open.pop()
+                self._open.append((above + spent, used_above + used))
+
+
+def main() -> None:
+    """Sync, and say how long what took."""
+    watch = Watch()
+    watch.call("import", _imports)
+    from kg2vault import graphs, syncing
+    from kg2vault.graph import build
+    from kg2vault.storage.cache_file import CacheFile
+    from kg2vault.storage.manifest_file import ManifestFile
+    from kg2vault.storage.vault_dir import VaultDir
+
+    watch.over(graphs, "read_source", "read")
+    watch.over(graphs, "build", "build")
+    watch.over(build, "measure", "metrics")
+    watch.over(build, "find_communities", "communities")
+    watch.over(syncing, "render", "render")
+    watch.over(VaultDir, "scan", "scan")
+    watch.over(syncing, "lay_out", "layout")
+    watch.over(syncing, "plan", "plan")
+    watch.over(syncing, "apply", "write")
+    watch.over(syncing, "decorate", "beside")
+    for store in (ManifestFile, CacheFile):
+        for name in ("load", "save"):
+            watch.over(store, name, "manifest")
+    watch.over(ManifestFile, "holds", "manifest")
+    code = watch.call("other", _command_line)
+    whole = time.perf_counter() - _BORN
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    cpu = sum(os.times()[:2])
+    print(json.dumps({"stages": watch.seconds, "stages_cpu": watch.cpu, "whole": whole, "cpu": cpu, "peak": peak, "exit_code": code}))
+
+
+def _imports() -> None:
+    import kg2vault.cli.notes  # noqa: F401
+
+
+def _command_line() -> int:
+    from kg2vault.cli import command_line
+
+    try:
+        command_line()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+if __name__ == "__main__":
+    main()
