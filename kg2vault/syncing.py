@@ -28,13 +28,12 @@ from kg2vault.storage.lock import VaultLock
 from kg2vault.storage.manifest_file import ManifestFile
 from kg2vault.storage.vault_dir import VaultDir
 from kg2vault.sync.guards import guard_scan, guard_source, guard_vault
-from kg2vault.sync.layout import Layout, lay_out
-from kg2vault.sync.manifest import Manifest, SavedCommunity
+from kg2vault.sync.layout import Layout, delivery, lay_out
+from kg2vault.sync.manifest import EntryState, Manifest, SavedCommunity
 from kg2vault.sync.observed import Scan, text_of
 from kg2vault.sync.plan import Keep, Plan, plan
 from kg2vault.sync.recover import recover_communities
-from kg2vault.vault.note import DesiredNote
-from kg2vault.vault.render import Before, NoteSettings, render
+from kg2vault.vault.render import Before, DesiredNotes, NoteSettings, render
 from kg2vault.vault.scene import bands_of
 from kg2vault.vault.weights import Bands
 from kg2vault.witness import Ended, Stamp, Witness
@@ -58,7 +57,7 @@ class Prepared:
     """Everything known before the first effect."""
 
     built: graphs.Built
-    desired: dict[str, DesiredNote]
+    desired: DesiredNotes
     manifest: Manifest
     cache: Cache
     scan: Scan
@@ -173,7 +172,16 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     desired = render(built.graph, _tagged(reading), reading.feeds, note_settings(settings), _before(manifest))
     limits = settings.config.limits
     guard_source(desired, manifest, limits, allow_retire=flags.allow_retire)
-    layout = lay_out(desired, fates(built, manifest), manifest, scan, now=now, settle_seconds=limits.settle_seconds)
+    layout = lay_out(
+        desired,
+        fates(built, manifest),
+        manifest,
+        scan,
+        now=now,
+        settle_seconds=limits.settle_seconds,
+        made_from=desired.made_from,
+        delivered={} if flags.full else cache.delivered,
+    )
     guard_vault(layout, manifest, scan, limits, allow_missing=flags.allow_missing)
     texts = _texts(stores.vault, layout)
     decided = plan(layout, manifest, texts, now=now, settle_seconds=limits.settle_seconds)
@@ -241,8 +249,20 @@ def _remember(ready: Prepared, applied: Applied, stores: Stores, settings: Setti
     done = decorate(graph, settings.folder, settings.config.obsidian, stores.beside, manifest, ready.scan)
     manifest = remembered(manifest, done)
     stores.manifest.save(manifest)
-    stores.cache.save(replace(graphs.betweenness_cache(graph, ready.cache), strangers=ready.scan.strangers))
+    stores.cache.save(
+        replace(graphs.betweenness_cache(graph, ready.cache), strangers=ready.scan.strangers, delivered=_delivered(ready, applied))
+    )
     return manifest, tuple(done.problems)
+
+
+def _delivered(ready: Prepared, applied: Applied) -> dict[str, str]:
+    """Return what the notes in the vault were made from, of those that say just that."""
+    found = {}
+    for key, note in ready.layout.wanted.items():
+        entry, source = applied.entries.get(key), ready.layout.made_from[key]
+        if source and entry is not None and entry.state is EntryState.LIVE and entry.content == note.content:
+            found[key] = delivery(source, note.content)
+    return found
 
 
 def notes_digest(settings: Settings) -> str:

@@ -12,7 +12,7 @@ import sys
 import time
 
 from kg2vault import __version__
-from kg2vault.storage.file_token import file_token, is_fresh
+from kg2vault.storage.file_token import file_token, is_fresh, program_stamp
 
 try:
     from _blake2 import blake2b  # hashlib loads OpenSSL, which takes longer than all the rest
@@ -83,7 +83,7 @@ def digest(arguments: list[str], vault: str, databases: list[str], settings: lis
     root = os.path.realpath(vault)
     if not os.access(root, os.W_OK | os.X_OK):
         raise UnusualError(root)
-    parts = [*_call(arguments), __version__, sys.version, _program(), root]
+    parts = [*_call(arguments), __version__, sys.version, program_stamp(), root]
     parts += [f"{path} {content(path)!r}" for path in (*settings, *(f"{root}/{name}" for name in WHOLE_FILES))]
     parts += [_database(path) for path in databases]
     parts += [manifest_stamp(root), str(os.path.isdir(f"{root}/.obsidian")), *(lines if lines is not None else walk(root))]
@@ -161,17 +161,6 @@ def _database(path: str) -> str:
 
 def _call(arguments: list[str]) -> list[str]:
     return [*arguments, "", os.getcwd(), *(os.environ.get(name, "") for name in ENVIRONMENT)]
-
-
-def _program() -> str:
-    """Return what changes when the program is installed anew or edited."""
-    parts = []
-    for folder, _, names in os.walk(os.path.dirname(os.path.abspath(__file__))):
-        for name in sorted(names):
-            if not name.endswith(".pyc"):
-                found = os.stat(f"{folder}/{name}")
-                parts.append(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}")
-    return "\n".join(sorted(parts))
 
 
 def _hash(parts: list[str], size: int) -> str:

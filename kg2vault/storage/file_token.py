@@ -1,4 +1,4 @@
-"""Has a database been written? A token from the file system that costs a few microseconds.
+"""Has a database been written, or the program itself? Answers from the file system that cost next to nothing.
 
 Layer 2. Imports next to nothing, because a sync that finds nothing to do is over before anything larger would be loaded.
 """
@@ -9,6 +9,7 @@ import os
 import time
 
 SIBLINGS = ("-wal", "-journal")  # -shm holds nothing that is not in the others, and every reader touches it
+PROGRAM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - importing pathlib takes longer
 _FINE_WINDOW_NS = 50_000_000  # kernels stamp files with a clock that ticks every 1 to 10 ms
 _COARSE_WINDOW_NS = 2_000_000_000  # FAT stamps whole even seconds, HFS+ and some servers whole seconds
 
@@ -30,6 +31,17 @@ def file_token(path: str | os.PathLike[str]) -> str:
     if newest and is_recent(newest, now):
         parts.append(f"fresh@{now}")
     return " ".join(parts)
+
+
+def program_stamp() -> str:
+    """Return what changes when the program is installed anew or edited: size and mtime of its files. Raises OSError."""
+    parts = []
+    for folder, _, names in os.walk(PROGRAM):
+        for name in names:
+            if not name.endswith(".pyc"):
+                found = os.stat(f"{folder}/{name}")  # noqa: PTH116
+                parts.append(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}")
+    return "\n".join(sorted(parts))
 
 
 def is_fresh(token: str) -> bool:

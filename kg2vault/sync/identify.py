@@ -8,6 +8,7 @@ else's note is never ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from kg2vault.sync.manifest import Manifest
 from kg2vault.sync.observed import Scan
@@ -16,16 +17,21 @@ from kg2vault.vault.wikilinks import Identify, Resolver
 
 
 class Identifier:
-    """`paths` is id → path today, `labels` id → shown name, `usual` path → id for the places we would choose ourselves."""
+    """`paths` is id → path today, `labels` id → shown name, `usual` gives path → id for the places we would choose."""
 
     def __init__(
-        self, paths: Mapping[str, str], manifest: Manifest, scan: Scan, labels: Mapping[str, str], usual: Mapping[str, str] | None = None
+        self,
+        paths: Mapping[str, str],
+        manifest: Manifest,
+        scan: Scan,
+        labels: Mapping[str, str],
+        usual: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._scan = scan
         self._labels = labels
         self._now = {path: key for key, path in paths.items()}
         self._before = {entry.path: key for key, entry in manifest.entries.items()}
-        self._usual = usual or {}
+        self._usual = cache(usual)
         self._entries = manifest.entries
         self._resolver: Resolver | None = None
 
@@ -72,7 +78,7 @@ class Identifier:
         written = self._before.get(whole)
         if written is not None or self._resolve(target, source) is not None:
             return written
-        return self._usual.get(whole)
+        return self._usual().get(whole)
 
     def _resolve(self, target: str, source: str) -> str | None:
         if self._resolver is None:

@@ -20,6 +20,8 @@ from kg2vault.vault.paths import name_key
 from kg2vault.vault.regions import Region
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill, fill_both
 
+MadeFrom = Callable[[str, Mapping[str, str]], str]  # id, paths of all notes → digest of what a note is made from, "" if not known
+
 
 @dataclass(frozen=True, slots=True)
 class FilledRegion:
@@ -61,6 +63,7 @@ class Layout:
     losers: Mapping[str, tuple[ObservedNote, ...]]
     unseen: Mapping[str, str]  # ids we may not call deleted, with the reason
     missing: tuple[str, ...]  # ids that were live and are not in the vault
+    made_from: Mapping[str, str]  # id → digest of what the note is made from, where that is known
     to_read: frozenset[str]  # paths whose text planning needs
     identify: Callable[[str], Identify] = field(repr=False)  # path of a note → which of our notes its links mean
     untouched: Callable[[str], Callable[[Region], bool]] = field(repr=False)  # path of a note → whether a region is as we wrote it
@@ -75,8 +78,14 @@ def lay_out(
     *,
     now: float = 0.0,
     settle_seconds: float = 0.0,
+    made_from: MadeFrom = lambda _, __: "",
+    delivered: Mapping[str, str] | None = None,
 ) -> Layout:
-    """Place the desired notes. `farewell` gives the note for an entry whose concept left the graph."""
+    """Place the desired notes. `farewell` gives the note for an entry whose concept left the graph.
+
+    `delivered` maps an id to `delivery()` of the note that the last run left in the vault. A note that would be made from the same again,
+    and lies there untouched, is not made.
+    """
     winners, losers = choose(desired, manifest, scan)
     missing = tuple(
         key
@@ -88,16 +97,21 @@ def lay_out(
     gone = {key: farewell(entry) for key, entry in sorted(manifest.entries.items()) if key not in desired and key in winners}
     for key in gone:
         paths.setdefault(key, winners[key].path)
-    wanted = {key: _fill(note, paths) for key, note in sorted(desired.items())}
+    sources = {key: made_from(key, paths) for key in sorted(desired)}
+    standing = _standing(sources, delivered or {}, manifest, winners)
+    wanted = {key: standing.get(key) or _fill(desired[key], paths) for key in sources}
     leaving = {key: _fill(note, paths) for key, note in gone.items()}
     to_read = {
         found.path
         for key, found in winners.items()
         if found.text is None and (key in leaving or key not in wanted or _must_look(wanted[key], manifest.entries.get(key)))
     }
-    named = {**desired, **gone}
-    usual = {f"{note.folder}/{stem}.md": key for key, note in named.items() for stem in note.stems}
-    identify = Identifier(paths, manifest, scan, {key: note.name for key, note in named.items()}, usual)
+
+    def usual() -> dict[str, str]:
+        return {f"{note.folder}/{stem}.md": key for key, note in {**desired, **gone}.items() for stem in note.stems}
+
+    labels = {key: note.name for key, note in {**wanted, **leaving}.items()}
+    identify = Identifier(paths, manifest, scan, labels, usual)
     return Layout(
         paths,
         wanted,
@@ -106,11 +120,32 @@ def lay_out(
         losers,
         unseen,
         missing,
+        sources,
         frozenset(to_read),
         identify.meaning_in,
         identify.untouched_in,
         identify.reaching_from,
     )
+
+
+def delivery(source: str, content: str) -> str:
+    """Return what is remembered of a delivered note: what it was made from, and what became of that."""
+    return f"{source} {content}"
+
+
+def _standing(
+    sources: Mapping[str, str], delivered: Mapping[str, str], manifest: Manifest, winners: Mapping[str, ObservedNote]
+) -> dict[str, FilledNote]:
+    """Return the notes that lie in the vault as they would be made again, with what planning needs of such a note."""
+    found = {}
+    for key, source in sources.items():
+        entry, there = manifest.entries.get(key), winners.get(key)
+        if entry is None or there is None or there.text is not None or entry.state is not EntryState.LIVE:
+            continue
+        if source and entry.content and delivered.get(key) == delivery(source, entry.content):
+            kind, last = key.partition("/")[0], {"kg_last": entry.last}
+            found[key] = FilledNote(key, kind, entry.label, last, entry.aliases, entry.tags, {}, entry.content, entry.kept)
+    return found
 
 
 def choose(

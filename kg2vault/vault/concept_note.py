@@ -30,7 +30,7 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
     note_id = concept_id(concept.key)
     stems = note_stems(concept.label, note_id, "concept", scene.reserved())
     days = [scene.days[number] for number in concept.item_ids if number in scene.days]
-    kept = _numbers(scene, concept.key)
+    kept = shown_numbers(scene, concept.key)
     fits = _fits(scene, concept.key)
     facts = [line for line in (_facts(scene, concept, community), timeline(days)) if line]
     leads = [line for line in (_bridges(scene, concept.key, community), _fits_line(scene, fits)) if line]
@@ -46,7 +46,7 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
     )
 
 
-def _numbers(scene: Scene, key: str) -> dict[str, float]:
+def shown_numbers(scene: Scene, key: str) -> dict[str, float]:
     """Return the numbers as they are shown.
 
     PageRank counts weights, so every item moves it everywhere. A concept that has no new item itself keeps its number until an edge comes

@@ -6,26 +6,65 @@ on the clock, on ranks, or (but in the home note) on totals of the whole graph, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from kg2vault.graph.model import Feed, Item, KnowledgeGraph
 from kg2vault.vault.community_note import community_note
 from kg2vault.vault.concept_note import concept_note
 from kg2vault.vault.home import home_note
+from kg2vault.vault.inputs import Inputs
 from kg2vault.vault.item_notes import reading_notes
 from kg2vault.vault.note import DesiredNote
-from kg2vault.vault.scene import Before, NoteSettings, set_scene
+from kg2vault.vault.scene import HOME, Before, NoteSettings, Scene, community_id, concept_id, set_scene
 
-__all__ = ["Before", "NoteSettings", "render"]
+__all__ = ["Before", "DesiredNotes", "NoteSettings", "render"]
+
+
+class DesiredNotes(Mapping[str, DesiredNote]):
+    """The notes the graph wants, by id; each is made when it is asked for."""
+
+    def __init__(self, scene: Scene) -> None:
+        graph = scene.graph
+        self._makers: dict[str, Callable[[], DesiredNote]] = {}
+        self._concepts = {concept_id(key): concept for key, concept in graph.concepts.items()}
+        for note_id, concept in self._concepts.items():
+            self._makers[note_id] = partial(concept_note, scene, concept)
+        for community in graph.communities:
+            self._makers[community_id(community.id)] = partial(community_note, scene, community)
+        self._makers[HOME] = partial(home_note, scene)
+        self._made = {note.id: note for note in reading_notes(scene)}
+        self._order = [*self._makers, *self._made]
+        self._inputs = Inputs(scene)
+
+    def __getitem__(self, note_id: str) -> DesiredNote:
+        note = self._made.get(note_id)
+        if note is None:
+            note = self._made[note_id] = self._makers[note_id]()
+        return note
+
+    def __contains__(self, note_id: object) -> bool:
+        return note_id in self._makers or note_id in self._made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def made_from(self, note_id: str, paths: Mapping[str, str]) -> str:
+        """Return a digest of all that a note depends on, the paths of the notes it links to included; "" where nobody keeps account."""
+        concept = self._concepts.get(note_id)
+        if concept is None:
+            return ""
+        state = hashlib.blake2b(self._inputs.of(concept), digest_size=12)
+        state.update("\0".join([paths.get(other, "") for other in self._inputs.linked(concept)]).encode("utf-8", "surrogatepass"))
+        return state.hexdigest()
 
 
 def render(
     graph: KnowledgeGraph, items: Mapping[int, Item], feeds: Mapping[int, Feed], settings: NoteSettings, before: Before | None = None
-) -> dict[str, DesiredNote]:
+) -> DesiredNotes:
     """Return every note the graph wants, by id; `before` is what the notes of the last run kept."""
-    scene = set_scene(graph, items, feeds, settings, before)
-    notes = [concept_note(scene, concept) for concept in graph.concepts.values()]
-    notes.extend(community_note(scene, community) for community in graph.communities)
-    notes.append(home_note(scene))
-    notes.extend(reading_notes(scene))
-    return {note.id: note for note in notes}
+    return DesiredNotes(set_scene(graph, items, feeds, settings, before))

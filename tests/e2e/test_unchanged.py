@@ -13,6 +13,7 @@ from platformdirs import user_cache_path
 
 import kg2vault
 from kg2vault import unchanged
+from kg2vault.storage import file_token
 
 from .conftest import tree
 
@@ -165,7 +166,7 @@ def test_another_version_of_the_program_makes_a_real_sync(settled, monkeypatch):
 def test_an_edited_program_makes_a_real_sync(settled, tmp_path, monkeypatch):
     package = tmp_path / "kg2vault"
     shutil.copytree(Path(kg2vault.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(unchanged, "__file__", str(package / "unchanged.py"))
+    monkeypatch.setattr(file_token, "PROGRAM", str(package))
     assert settled.answer() is None
     settled.terminal.sync()
     assert settled.answer() is not None

@@ -1,0 +1,92 @@
+"""What a concept's note is made from, as a digest: `Inputs`. Equal inputs give an equal note, so it need not be made again to know that.
+
+Layer 1, pure. Whatever `concept_note` looks at must be in here; a test changes graphs at random and holds the two together. What a note
+kept from the last run is not: kept numbers are here as they are shown, and kept suggestions never change a note that is made anew from
+what it was made from before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+from kg2vault import __version__
+from kg2vault.graph.model import Concept
+from kg2vault.vault.concept_note import shown_numbers
+from kg2vault.vault.scene import Scene, community_id, concept_id, feed_id, item_id
+
+
+class Inputs:
+    """The inputs of the concept notes of one scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._items: dict[int, bytes] = {}
+
+    def of(self, concept: Concept) -> bytes:
+        """Return the digest of everything a concept's note depends on but the paths of the notes it links to."""
+        scene, key = self._scene, concept.key
+        metrics = scene.graph.metrics[key]
+        facts = (key, concept.label, concept.spellings, metrics.degree, metrics.strength, shown_numbers(scene, key))
+        state = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12)
+        state.update(self._settings)
+        state.update(self._cards[key])
+        state.update(b"".join([self._item(number) for number in concept.item_ids]))
+        for other, weight in scene.graph.neighbours[key]:
+            state.update(self._cards[other])
+            state.update(self._around[other])
+            state.update(b"%d %d " % (weight, scene.is_link(key, other)))
+        return state.digest()
+
+    def linked(self, concept: Concept) -> list[str]:
+        """Return the ids of the notes to which a concept's note links, or would if they had a path."""
+        scene = self._scene
+        ids = [concept_id(other) for other, _ in scene.graph.neighbours[concept.key]]
+        if concept.key in scene.community_of:
+            ids.append(community_id(scene.community_of[concept.key].id))
+        if scene.settings.items or scene.settings.feeds:
+            for number in concept.item_ids[: scene.settings.recent_items]:
+                item = scene.items.get(number)
+                ids.append(item_id(number))
+                ids += [feed_id(item.feed_id)] if item is not None and item.feed_id is not None else []
+        return ids
+
+    @cached_property
+    def _settings(self) -> bytes:
+        """What all notes depend on."""
+        scene = self._scene
+        heaviest = scene.heaviest if scene.settings.links.repeat > 1 else 0
+        return _digest(__version__, scene.settings, scene.bands, heaviest)
+
+    @cached_property
+    def _cards(self) -> dict[str, bytes]:
+        """What a note says of a concept it names: its label and its community."""
+        scene, cards = self._scene, {}
+        told = {community.id: (community.id, community.name, scene.community_label(community)) for community in scene.graph.communities}
+        for key, concept in scene.graph.concepts.items():
+            home = scene.community_of.get(key)
+            cards[key] = _digest(key, concept.label, told[home.id] if home is not None else None)
+        return cards
+
+    @cached_property
+    def _around(self) -> dict[str, bytes]:
+        """The neighbours of each concept, whatever their order and weight: from them come the suggestions of those they are next to."""
+        graph = self._scene.graph
+        names = {key: _digest(key, concept.label) for key, concept in graph.concepts.items()}
+        return {
+            key: hashlib.blake2b(b"".join(sorted([names[other] for other, _ in near])), digest_size=8).digest()
+            for key, near in graph.neighbours.items()
+        }
+
+    def _item(self, number: int) -> bytes:
+        known = self._items.get(number)
+        if known is None:
+            item = self._scene.items.get(number)
+            feed = self._scene.feeds.get(item.feed_id) if item is not None and item.feed_id is not None else None
+            seen = (item.title, item.url, item.published) if item is not None else None
+            known = self._items[number] = _digest(number, seen, (feed.id, feed.title, feed.url) if feed is not None else None)
+        return known
+
+
+def _digest(*facts: object) -> bytes:
+    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
