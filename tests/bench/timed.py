@@ -1,7 +1,7 @@
 """One sync in a process of its own, with the time each stage took: `python -m tests.bench.timed ARGUMENTS OF kg2vault`.
 
-Prints a JSON object on the last line: seconds and processor seconds by stage, the whole, and the peak of memory in bytes. The stages are timed at the functions
-that sync() itself is made of; a stage that contains another is given without it.
+Prints a JSON object on the last line: seconds and processor seconds by stage, the whole, and the peak of memory in bytes. The
+stages are timed at the functions that sync() itself is made of; a stage that contains another is given without it.
 """
 
 from __future__ import annotations
