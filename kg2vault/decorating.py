@@ -54,6 +54,19 @@ def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside:
     return done
 
 
+def without_groups_that_go(manifest: Manifest, graph: KnowledgeGraph) -> Manifest:
+    """Return the manifest without the colour groups that `decorate` will take out.
+
+    It is saved before they go: a group on record that is not in the file is one that the user deleted, and would never come back.
+    """
+    written = _record(manifest.files)
+    wanted = {graph_json.query_for(community_tag(community)) for community in graph.communities}
+    if written.groups.keys() <= wanted:
+        return manifest
+    left = replace(written, groups={query: group for query, group in written.groups.items() if query in wanted})
+    return replace(manifest, files={**manifest.files, "graph": _as_text(left)})
+
+
 def _colour(graph: KnowledgeGraph, folder: str, beside: BesideNotes, done: Decorated, scan: Scan) -> None:
     text = beside.read(GRAPH_JSON)
     ours = graph_json.below(COMMUNITY_TAG)
@@ -66,19 +79,23 @@ def _colour(graph: KnowledgeGraph, folder: str, beside: BesideNotes, done: Decor
         alone = all(path == folder or path.startswith(f"{folder}/") or folder.startswith(f"{path}/") for path in scan.paths)
         merged = graph_json.initial(groups, folder, only_folder=alone, hidden_tags=(COMMUNITIES_TAG, HOME_TAG))
     else:
-        merged = graph_json.merge(text, groups, ours, _record(done))
+        merged = graph_json.merge(text, groups, ours, _record(done.files))
     if merged.problem is not None:
         done.problems.append(Problem("obsidian", merged.problem, GRAPH_JSON, "Mend or delete the file; Obsidian makes a new one."))
         return
     if merged.text is None or _write(GRAPH_JSON, merged.text, text, beside, done):
-        done.files["graph"] = json.dumps(graph_json.as_data(merged.written), sort_keys=True)
+        done.files["graph"] = _as_text(merged.written)
 
 
-def _record(done: Decorated) -> graph_json.Written:
+def _record(files: Mapping[str, str]) -> graph_json.Written:
     try:
-        return graph_json.from_data(json.loads(done.files["graph"]))
+        return graph_json.from_data(json.loads(files["graph"]))
     except (KeyError, ValueError, TypeError):
         return graph_json.Written()
+
+
+def _as_text(written: graph_json.Written) -> str:
+    return json.dumps(graph_json.as_data(written), sort_keys=True)
 
 
 def _touching(graph: KnowledgeGraph) -> list[colours.Touching]:

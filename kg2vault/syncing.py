@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kg2vault import graphs
-from kg2vault.decorating import decorate, remembered
+from kg2vault.decorating import decorate, remembered, without_groups_that_go
 from kg2vault.errors import ExitCode
 from kg2vault.graph.model import Item, Reading
 from kg2vault.leaving import fates
@@ -116,6 +116,7 @@ def sync(
             ready = prepare(settings, flags, stores, reading, now=clock.now())
         stores.vault.sweep(ready.scan.leftovers)
         stores.manifest.sweep()
+        ready = _announced(ready, stores, settings)
         total = ready.plan.writes
         step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
         applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step, should_stop=should_stop)
@@ -127,6 +128,16 @@ def sync(
         record_unfinished(settings.vault())
         return replace(result, exit_code=ExitCode.UNFINISHED)
     return record(settings.vault(), result, clock.now())
+
+
+def _announced(ready: Prepared, stores: Stores, settings: Settings) -> Prepared:
+    """Write down which colour groups will go, before they do."""
+    if not settings.config.obsidian.graph_colors:
+        return ready
+    manifest = without_groups_that_go(ready.manifest, ready.built.graph)
+    if manifest is not ready.manifest:
+        stores.manifest.save(manifest)
+    return replace(ready, manifest=manifest)
 
 
 def _settled(ready: Prepared, stores: Stores, settings: Settings, clock: Clock) -> Applied | None:

@@ -157,11 +157,6 @@ def concept_returns(world):
 
 
 NEXT = [nothing, source_changes, user_edits, concept_returns]
-KNOWN = {
-    (merged_by_alias, concept_returns): pytest.mark.xfail(
-        reason="a colour group that we took out of graph.json, and did not live to record, counts as removed by the user", strict=True
-    )
-}
 # What was, matters: a community that never fell apart keeps its identity, a note that was not yet retired stays the one its copy is a copy
 # of, and a region that the user wrote just as we would have is ours only when we have seen it before it is out of date.
 HISTORY = {(dissolved_community, concept_returns), (lost_copy, concept_returns), (region_refresh, source_changes)}
@@ -268,7 +263,7 @@ def test_a_crash_at_any_effect_is_repaired_by_the_next_sync(scenario, matrix):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "then"),
-    [pytest.param(*pair, marks=KNOWN.get(pair, ())) for pair in itertools.product(SCENARIOS, NEXT) if pair not in HISTORY],
+    [pair for pair in itertools.product(SCENARIOS, NEXT) if pair not in HISTORY],
     ids=lambda made: made.__name__,
 )
 def test_a_crash_at_any_effect_is_repaired_whatever_happens_before_the_next_sync(scenario, then, matrix):
