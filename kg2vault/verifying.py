@@ -59,5 +59,7 @@ def _problem(difference: Difference, deleted: frozenset[str]) -> Problem:
     hint = "`kg2vault sync` brings the vault up to date."
     if difference.code == "missing-note" and any(difference.message.endswith(f" {label} has no note") for label in deleted):
         hint = "You deleted that note; `kg2vault restore NOTE` brings it back."
+    if difference.code == "duplicate":
+        hint = "Delete the copy, or take its kg_id out to make it a note of your own."
     where = f"{difference.path}: " if difference.path else ""
     return Problem(difference.code, where + difference.message, difference.path, hint)

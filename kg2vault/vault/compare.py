@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kg2vault.graph.model import KnowledgeGraph
+from kg2vault.graph.model import Community, KnowledgeGraph
 from kg2vault.vault.readback import VaultGraph
-from kg2vault.vault.scene import plain_name
+from kg2vault.vault.scene import community_id, plain_name
+from kg2vault.vault.wikilinks import fill, token
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,20 @@ def _words(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tuple[str
                 yield Difference("wrong-weight", f"{pair} says {says}, the graph {edge.weight}", vault.concepts[here])
 
 
+def _names_its_community(graph: KnowledgeGraph, vault: VaultGraph, key: str, home: Community | None) -> bool:
+    """Return whether a concept's note leads to its community, or says its name where that has no note to lead to."""
+    said = vault.community_of.get(key)
+    if home is None or said is not None or home.id in vault.members_of:
+        return said == (home.id if home is not None else None)
+    named = graph.concepts.get(home.label)
+    return vault.community_words.get(key) == fill(token(community_id(home.id), named.label if named else home.name), {})
+
+
 def _membership(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference]:
     labels = {key: concept.label for key, concept in graph.concepts.items()}
-    homes = {key: community.id for key, community in graph.community_of().items()}
+    homes = graph.community_of()
     for key, path in sorted(vault.concepts.items()):
-        if key in graph.concepts and homes.get(key) != vault.community_of.get(key):
+        if key in graph.concepts and not _names_its_community(graph, vault, key, homes.get(key)):
             yield Difference("wrong-community", f"{labels[key]} names another community than the graph", path)
     for community in graph.communities:
         if community.id not in vault.members_of:

@@ -7,6 +7,7 @@ follows each link as Obsidian does, and takes the first whole number after a rel
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ class VaultGraph:
     in_words: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # (concept key, name not linked) → weights beside it
     without_region: set[str] = field(default_factory=set)  # concepts whose list of links the user took away
     community_of: dict[str, str] = field(default_factory=dict)  # concept key → community id, as the concept's note says
+    community_words: dict[str, str] = field(default_factory=dict)  # concept key → what its note says instead of linking to a community
     members_of: dict[str, tuple[str, ...]] = field(default_factory=dict)  # community id → concept keys, as the community's note says
     ghosts: list[tuple[str, str]] = field(default_factory=list)  # (path, target) of links in our regions that lead nowhere
     copies: list[tuple[str, str]] = field(default_factory=list)  # (path, id) of notes whose id another note has too
@@ -37,14 +39,10 @@ def read_back(texts: Mapping[str, str], paths: Iterable[str]) -> VaultGraph:
     """Read the notes in `texts` (path → text); `paths` is every file of the vault, which links are resolved against."""
     notes = {path: parse(text) for path, text in sorted(texts.items())}
     ids = _ids(notes)
-    found = VaultGraph()
-    owners: dict[str, str] = {}
-    for path, note_id in ids.items():
-        if note_id in owners:
-            found.copies.append((path, note_id))
-        else:
-            owners[note_id] = path
-    reader = _Reader(found, Resolver(paths), {path: ids[path] for path in owners.values()})
+    found, resolver = VaultGraph(), Resolver(paths)
+    owners = _owners(ids, notes, resolver)
+    found.copies += [(path, note_id) for path, note_id in ids.items() if owners[note_id] != path]
+    reader = _Reader(found, resolver, ids)
     for note_id, path in owners.items():
         reader.note(note_id, path, notes[path])
     return found
@@ -52,6 +50,21 @@ def read_back(texts: Mapping[str, str], paths: Iterable[str]) -> VaultGraph:
 
 def _ids(notes: Mapping[str, Note]) -> dict[str, str]:
     return {path: note.kg_id for path, note in notes.items() if note.kg_id}
+
+
+def _owners(ids: Mapping[str, str], notes: Mapping[str, Note], resolver: Resolver) -> dict[str, str]:
+    """Return the path of each id's note: of several, the one that most links lead to, since a copy tells of the day it was made."""
+    uses = Counter(ids.values())
+    shared = {path for path, note_id in ids.items() if uses[note_id] > 1}
+    led: Counter[str] = Counter()
+    if shared:
+        for path in ids:
+            bodies = (region.body for region in notes[path].regions)
+            led.update(resolver.resolve(link.target, path) or "" for body in bodies for link in parse_links(body))
+    owners: dict[str, str] = {}
+    for path in sorted(ids, key=lambda path: (-led[path] if path in shared else 0, path)):
+        owners.setdefault(ids[path], path)
+    return owners
 
 
 class _Reader:
@@ -83,6 +96,8 @@ class _Reader:
     def _community(self, key: str, path: str, value: object) -> None:
         link = property_link(value) if isinstance(value, str) else None
         if link is None:
+            if isinstance(value, str):
+                self.found.community_words[key] = value
             return
         kind, _, identity = self._leads_to(link.target, path).partition("/")
         if kind == "community":

@@ -53,30 +53,37 @@ class Watch:
 
 
 def main() -> None:
-    """Sync, and say how long what took."""
+    """Run the program, and say how long what took."""
     watch = Watch()
-    watch.call("import", _imports)
-    from kg2vault import graphs, syncing
+    watch.call("start", _imports)
+    from kg2vault import graphs, syncing, unchanged
     from kg2vault.graph import build
     from kg2vault.storage.cache_file import CacheFile
     from kg2vault.storage.manifest_file import ManifestFile
     from kg2vault.storage.vault_dir import VaultDir
+    from kg2vault.vault.render import DesiredNotes
+    from kg2vault.witness import Witness
 
+    watch.over(unchanged, "answer", "scan")
     watch.over(graphs, "read_source", "read")
     watch.over(graphs, "build", "build")
     watch.over(build, "measure", "metrics")
     watch.over(build, "find_communities", "communities")
     watch.over(syncing, "render", "render")
+    watch.over(DesiredNotes, "__getitem__", "render")
+    watch.over(DesiredNotes, "made_from", "render")
     watch.over(VaultDir, "scan", "scan")
-    watch.over(syncing, "lay_out", "layout")
+    watch.over(syncing, "lay_out", "plan")
     watch.over(syncing, "plan", "plan")
     watch.over(syncing, "apply", "write")
     watch.over(syncing, "decorate", "beside")
     for store in (ManifestFile, CacheFile):
         for name in ("load", "save"):
-            watch.over(store, name, "manifest")
-    watch.over(ManifestFile, "holds", "manifest")
-    code = watch.call("other", _command_line)
+            watch.over(store, name, "remember")
+    watch.over(ManifestFile, "holds", "remember")
+    watch.over(Witness, "see", "remember")
+    watch.over(Witness, "remember", "remember")
+    code = watch.call("rest", _command_line)
     whole = time.perf_counter() - _BORN
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     cpu = sum(os.times()[:2])
@@ -88,10 +95,10 @@ def _imports() -> None:
 
 
 def _command_line() -> int:
-    from kg2vault.cli import command_line
+    from kg2vault.__main__ import main as program
 
     try:
-        command_line()
+        program()
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -170,6 +170,29 @@ def test_verify_fails_and_names_it_when(what, terminal):
     assert code in {problem["code"] for problem in envelope["problems"]}
 
 
+@pytest.mark.parametrize("name", ["A copy of web.md", "copy.md", "Knowledge Graph/Concepts/web 1.md"])
+def test_a_copy_of_a_note_is_one_difference_whatever_it_is_called_and_however_old_it_is(name, terminal, topics):
+    terminal.sync()
+    (terminal.vault / name).write_bytes(terminal.note("web").read_bytes())
+    topics.add("web", "python")
+    terminal.run("sync")
+    envelope = terminal.json("verify")
+    assert [(problem["code"], problem["path"]) for problem in envelope["problems"]] == [("duplicate", name)]
+    assert "kg_id" in envelope["problems"][0]["hint"]
+
+
+def test_a_community_note_that_the_user_deleted_is_one_difference_with_the_way_back(terminal):
+    terminal.sync()
+    sorted((terminal.vault / "Knowledge Graph" / "Communities").glob("*.md"))[0].unlink()
+    terminal.sync()
+    envelope = terminal.json("verify")
+    assert [problem["code"] for problem in envelope["problems"]] == ["missing-note"]
+    assert "kg2vault restore" in envelope["problems"][0]["hint"]
+    note = terminal.note("rust" if 'kg_community: "[[' not in terminal.note("rust").read_text() else "web")
+    note.write_text(re.sub('kg_community: ".*"', 'kg_community: "another"', note.read_text()))
+    assert "wrong-community" in {problem["code"] for problem in terminal.json("verify")["problems"]}
+
+
 def test_verify_shows_twenty_differences_and_counts_the_rest(tmp_path, vault, database):
     for number in range(40):
         database.add(f"a{number}", f"b{number}")
