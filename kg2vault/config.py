@@ -8,6 +8,7 @@ file and these classes together.
 from __future__ import annotations
 
 import difflib
+import re
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -142,6 +143,9 @@ def config_candidates(explicit: Path | None, env: Mapping[str, str], cwd: Path, 
     yield platform_folder / "config.yaml", ""
 
 
+_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
+
+
 def find_config(explicit: Path | None, env: Mapping[str, str], cwd: Path, platform_folder: Path) -> Path | None:
     """Return the config file in force, None when there is none; raises ConfigError when one that was named is missing."""
     for path, named_by in config_candidates(explicit, env, cwd, platform_folder):
@@ -230,6 +234,8 @@ def _scalar(node: yaml.Node, hint: Any, spec: Any, where: str, path: Path, probl
         return _bounded(yaml.safe_load(text), spec, where, problems)
     elif hint is float and tag in {"int", "float"}:
         return _bounded(float(yaml.safe_load(text)), spec, where, problems)
+    elif hint is float and _EXPONENT.fullmatch(text):  # PyYAML reads 1e3 as text
+        return _bounded(float(text), spec, where, problems)
     elif hint is str and tag == "str" and text:
         if spec.metadata.get("choices") and text not in spec.metadata["choices"]:
             problems.append(f"{where} must be one of {', '.join(spec.metadata['choices'])}, not {text!r}")

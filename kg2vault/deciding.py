@@ -23,6 +23,8 @@ from kg2vault.syncing import Stores, SyncFlags, sync
 from kg2vault.vault import settle
 from kg2vault.vault.note import parse
 from kg2vault.vault.paths import name_key
+from kg2vault.vault.regions import Region
+from kg2vault.vault.wikilinks import Resolver, parse_links
 
 _WAYS_OUT = {
     "conflict": "kg2vault resolve NOTE --mine (the text becomes yours), --generated (ours replaces it) or --both",
@@ -57,6 +59,7 @@ class View:
         paths = {key: found.path for key, found in self.winners.items()}
         labels = {key: entry.label for key, entry in self.manifest.entries.items()}
         self.identifier = Identifier(paths, self.manifest, self.scan, labels)
+        self._resolver: Resolver | None = None
 
     def pending(self) -> Iterator[Pending]:
         """Yield what waits for a person, and what the user deleted, by path."""
@@ -73,9 +76,16 @@ class View:
                 yield Pending(found.path, note_id, "damaged", note.damage or NO_ID, since)
                 continue
             untouched = self.identifier.untouched_in(found.path)
-            edited = [region.name for region in note.regions if not untouched(region)]
+            regions = [region for region in note.regions if not untouched(region)]
+            edited = [region.name for region in regions if since or not self._leads_nowhere(found.path, region)]
             if edited:
                 yield Pending(found.path, note_id, "conflict", f"edited inside our region ({', '.join(edited)})", since)
+
+    def _leads_nowhere(self, path: str, region: Region) -> bool:
+        """Tell whether a region links to what is not there: as a sync that was cut short leaves it, so the next one has to judge."""
+        means, self._resolver = self.identifier.meaning_in(path), self._resolver or Resolver(self.scan.paths)
+        links = (link.target for link in parse_links(region.body) if not link.markdown)
+        return any(means(target) is None and self._resolver.resolve(target, path) is None for target in links)
 
     def _copies(self) -> Iterator[Pending]:
         for note_id, losers in self.losers.items():
@@ -100,7 +110,9 @@ def conflicts(settings: Settings) -> OperationResult:
         {"path": p.path, "id": p.id, "reason": p.reason, "detail": p.detail, "since": p.since, "way_out": _WAYS_OUT[p.reason]}
         for p in pending
     ]
-    count = "Nothing needs a decision." if not urgent else f"{len(urgent)} {'note needs' if len(urgent) == 1 else 'notes need'} a decision."
+    count = {0: "Nothing needs a decision.", 1: "1 note needs a decision."}.get(len(urgent), f"{len(urgent)} notes need a decision.")
+    if len(pending) > len(urgent) and not urgent:
+        count = "Nothing needs a decision: what you deleted stays deleted."
     code = ExitCode.UNFINISHED if urgent else ExitCode.FINE
     return OperationResult("conflicts", {"notes": rows, "waiting": len(urgent)}, (), code, count)
 

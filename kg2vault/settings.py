@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kg2vault.config import Config, find_config, load_config, read_text
 from kg2vault.errors import ConfigError
+from kg2vault.vault.paths import is_device
 
 APP = "kg2vault"
 
@@ -109,11 +110,15 @@ def _alias_path(options: Options, config: Config, place: Place) -> Path | None:
 
 def _clean_folder(folder: str, origin: str) -> str:
     parts = [part for part in folder.replace("\\", "/").split("/") if part not in ("", ".")]
-    bad = [part for part in parts if part == ".." or part.startswith(".") or part.strip(" .") != part or set(part) & set(':*?"<>|#^[]')]
+    bad = [
+        part
+        for part in parts
+        if part.startswith(".") or part.strip(" .") != part or set(part) & set(':*?"<>|#^[]') or not part.isprintable() or is_device(part)
+    ]
     if not parts or bad or folder.startswith("/"):
         raise ConfigError(
             f"vault.folder is {folder!r} in {origin}; it must be a folder inside the vault whose name Obsidian can link to "
-            '(no "..", no leading dot, none of \\ : * ? " < > | # ^ [ ]).',
+            '(no "..", no leading dot, none of \\ : * ? " < > | # ^ [ ], no device of Windows).',
             path=origin,
         )
     return "/".join(parts)

@@ -80,3 +80,9 @@ def test_init_finds_the_database_and_the_only_vault_and_writes_a_config_that_loa
     assert settings.config.db == database.path
     with pytest.raises(Exception, match="exists already"):
         init(Options(), place)
+
+
+@pytest.mark.parametrize(("text", "value"), [("2", 2.0), ("0.5", 0.5), ("1e1", 10.0), ("2.5E-1", 0.25), ("+1e+1", 10.0)])
+def test_a_number_may_be_written_in_every_usual_way(tmp_path, text, value):
+    (tmp_path / "config.yaml").write_text(f"communities:\n  resolution: {text}\n")
+    assert load_config(tmp_path / "config.yaml").communities.resolution == value

@@ -96,6 +96,11 @@ def name_key(path: str) -> str:
     return unicodedata.normalize("NFC", folded)
 
 
+def is_device(name: str) -> bool:
+    """Return whether Windows takes a file or folder name for a device, as it does CON and nul.txt."""
+    return _DEVICE.match(name) is not None
+
+
 def note_stems(name: str, note_id: str, kind: str, reserved: frozenset[str]) -> tuple[str, ...]:
     """Return the file stems a note may have, best first; the others are for when a stranger's file has the place.
 

@@ -99,6 +99,9 @@ def test_no_vault_set_says_where_to_set_it(topics, tmp_path):
         ("graph:\n  min_items: 2\n  min_items: 3\n", (":3", "set twice")),
         ("a: b: c\n", (":1", "not valid YAML")),
         ("vault:\n  folder: ../x\n", ("vault.folder",)),
+        ("vault:\n  folder: Notes/CON\n", ("vault.folder", "no device of Windows")),
+        ("vault:\n  folder: nul.graph\n", ("vault.folder",)),
+        ('vault:\n  folder: "A\\tB"\n', ("vault.folder",)),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_line(terminal, text, words):

@@ -172,6 +172,26 @@ def test_what_a_daemon_complained_of_before_it_was_stopped_is_not_held_against_t
     assert re.search(r"stopped \d+ (seconds|minutes) ago", terminal.run("status").stdout)
 
 
+def test_notes_of_a_first_sync_that_was_cut_short_are_not_taken_for_edited(terminal, vault):
+    terminal.sync()
+    (vault / ".kg2vault" / "manifest.json").unlink()  # as a full disk or a kill leaves it: some notes, and no record of them
+    for name in ("web", "rust"):
+        terminal.note(name).unlink()
+    assert terminal.json("status")["data"]["waiting"] == []
+    assert terminal.json("conflicts")["data"]["waiting"] == 0
+    terminal.sync()
+    assert terminal.run("verify").exit_code == 0
+
+
+def test_a_region_to_which_the_user_added_a_link_that_leads_nowhere_yet_is_a_conflict_once_a_sync_said_so(terminal, topics):
+    terminal.sync()
+    note = terminal.note("web")
+    note.write_text(note.read_text().replace("## Related concepts", "## Related concepts\n- [[To be written]]"))
+    topics.add("web", "wasm")
+    terminal.run("sync")
+    assert terminal.json("conflicts")["data"]["waiting"] == 1
+
+
 # --- doctor
 
 
