@@ -80,6 +80,7 @@ class SyncMachine(RuleBasedStateMachine):
         self.steps = Counter()
         self.manifests = []
         self.twins = 0
+        self.settles = 0
 
     def teardown(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -270,6 +271,10 @@ class SyncMachine(RuleBasedStateMachine):
         again = self._watch(lambda: self.world.sync())
         assert writes(again) == 0, f"P2 {again.data['notes']}"
         assert self.world.stamps() == before, "P2"
+        self.settles += 1
+        if self.settles % 3 == 0:
+            thorough = self._watch(lambda: self.world.sync(replace(YES, full=True)))
+            assert writes(thorough) == 0, f"what was not looked at was not up to date: {thorough.data['notes']}"
 
     def _sync(self, flags=YES):
         result = self._watch(lambda: self.world.sync(flags))
