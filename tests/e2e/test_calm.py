@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kg2vault.syncing import SyncFlags, sync
 from tests.conftest import CORPORA, corpus
 from tests.e2e.conftest import contents
 from tests.notes.replay import Reader, play, settings_for
@@ -76,6 +77,9 @@ def test_reading_on_rewrites_few_notes_and_the_vault_stays_the_graph(limit, name
     calm = play(settings, reader, limit=limit, verify_every=4 if limit == 8 else 1, after_first=write_words)
     assert_calm(calm, median=median)
     assert_words_stayed_with_their_members(told)
+    before = contents(vault)
+    sync(settings, SyncFlags(full=True))
+    assert contents(vault) == before, "a note that was not made again would have come out another"
     shares = [calm.percentile(part) for part in (0.5, 0.95, 1)]
     print(f"\n{name}: {len(calm.shares)} items; median, 95th percentile, worst: {', '.join(f'{share:.2%}' for share in shares)}")
 
@@ -85,8 +89,6 @@ def changed(before, after):
 
 
 def test_an_item_whose_tags_already_share_items_touches_its_concepts_their_communities_and_home(tmp_path, vault, no_aliases):
-    from kg2vault.syncing import sync
-
     db, reader = live_reader("pyvideo", tmp_path)
     reader.close()
     settings = settings_for(db, vault, no_aliases)
