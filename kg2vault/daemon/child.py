@@ -5,6 +5,7 @@ Layer 3.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import subprocess
@@ -21,10 +22,14 @@ _GRACE = 20.0
 
 
 class ChildSync:
-    """Runs one job at a time; `every` seconds while it lasts, `on_wait` is called."""
+    """Runs one job at a time; `every` seconds while it lasts, `on_wait` is called.
 
-    def __init__(self, every: float = 1.0, longest: float = LONGEST_SYNC) -> None:
+    `warm()` starts the process ahead of its job, so that what it imports is there when the quiet period is over.
+    """
+
+    def __init__(self, every: float = 0.1, longest: float = LONGEST_SYNC) -> None:
         self._every, self._longest = every, longest
+        self._ready: _Child | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = False
 
@@ -32,26 +37,45 @@ class ChildSync:
         """Return the envelope; a child that ends without one, or not at all, is a failure of its own."""
         if self._stopping:
             return _broken("The sync was asked to stop before it began.", "stopped")
-        command = [sys.executable, "-m", "kg2vault.daemon.job"]
-        with tempfile.TemporaryFile() as job_file, tempfile.TemporaryFile() as answer:
-            job_file.write(pickle.dumps(job))
-            job_file.seek(0)
+        try:
+            child = self._take()
+        except OSError as error:
+            return _broken(f"No process could be started for the sync: {error.strerror or error}.", "child")
+        with child.answer:
+            child.give(job)
+            self._process = child.process
             try:
-                self._process = subprocess.Popen(command, stdin=job_file, stdout=answer, stderr=subprocess.DEVNULL)
-            except OSError as error:
-                return _broken(f"No process could be started for the sync: {error.strerror or error}.", "child")
-            try:
-                code = self._wait(self._process, on_wait)
+                code = self._wait(child.process, on_wait)
             finally:
                 self._process = None
-            answer.seek(0)
-            return _answer(answer.read(), code)
+            child.answer.seek(0)
+            return _answer(child.answer.read(), code)
+
+    def warm(self) -> None:
+        """Have a process ready for the next job; one that cannot be started is for the sync to report."""
+        if self._ready is None and not self._stopping:
+            with contextlib.suppress(OSError):
+                self._ready = _Child()
+
+    def cool(self) -> None:
+        """Let a process go that was made ready in vain."""
+        child, self._ready = self._ready, None
+        if child is not None:
+            child.dismiss()
 
     def stop(self) -> None:
         """Ask the sync to finish the note in hand and end; may be called from a signal handler."""
         self._stopping = True
         if self._process is not None:
             self._process.terminate()
+
+    def _take(self) -> _Child:
+        child, self._ready = self._ready, None
+        if child is not None and child.process.poll() is None:
+            return child
+        if child is not None:
+            child.dismiss()
+        return _Child()
 
     def _wait(self, process: subprocess.Popen[bytes], on_wait: Callable[[], None]) -> int | None:
         waited = 0.0
@@ -73,6 +97,33 @@ class ChildSync:
             except subprocess.TimeoutExpired:
                 continue
         return None
+
+
+class _Child:
+    """A process that imports what a sync needs and then waits for its job; without one, or with its parent gone, it just ends."""
+
+    def __init__(self) -> None:
+        self.answer = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever takes the answer, or by dismiss()
+        try:
+            command = [sys.executable, "-m", "kg2vault.daemon.job"]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.answer, stderr=subprocess.DEVNULL)
+        except OSError:
+            self.answer.close()
+            raise
+
+    def give(self, job: Job) -> None:
+        """Hand over the job; a process that died is noticed by its missing answer."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError), self.process.stdin as pipe:
+            pipe.write(pickle.dumps(job))
+
+    def dismiss(self) -> None:
+        """End the process, which has had no job and so has nothing in hand."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.answer.close()
 
 
 def _answer(printed: bytes, code: int | None) -> dict[str, Any]:

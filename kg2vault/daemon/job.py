@@ -88,8 +88,16 @@ def _bug(what: str) -> OperationResult:
     return OperationResult("sync", {}, (problem,), ExitCode.BUG, problem.message)
 
 
+def _import_everything() -> None:
+    """Load what a sync needs before the job is there: the daemon starts this process when the quiet period begins, not when it ends."""
+    import graspologic_native  # noqa: F401
+    import rustworkx  # noqa: F401
+
+    from kg2vault import syncing  # noqa: F401
+
+
 def main() -> None:
-    """Read the job, do it, print the envelope."""
+    """Get ready, read the job, do it, print the envelope."""
     stop = False
 
     def ask_to_stop(_signal: int, _frame: object) -> None:
@@ -101,7 +109,11 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     parent = os.getppid()
-    job = pickle.loads(sys.stdin.buffer.read())
+    _import_everything()
+    given = sys.stdin.buffer.read()
+    if not given:  # whoever started us thought better of it, or is gone
+        return
+    job = pickle.loads(given)
     print(json.dumps(carry_out(job, lambda: stop or os.getppid() != parent), default=str))
 
 

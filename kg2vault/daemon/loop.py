@@ -51,7 +51,10 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The world: `now` never goes back, `wall` is the time of day, `gate` the token of a database's files, `sync` does a job."""
+    """The world: `now` never goes back, `wall` is the time of day, `gate` the token of a database's files, `sync` does a job.
+
+    `warm` gets ready for a job that is to be expected, `cool` undoes that when there is none after all.
+    """
 
     now: Callable[[], float]
     wall: Callable[[], float]
@@ -59,6 +62,8 @@ class Ports:
     watcher: Callable[[Mapping[str, Path], bool], Watcher]
     gate: Callable[[Path], str]
     sync: Callable[[Job, Callable[[], None]], dict[str, Any]]
+    warm: Callable[[], None] = lambda: None
+    cool: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ class Daemon:
             while self._ending is None and self._signal is None:
                 self._turn()
         finally:
+            self.ports.cool()
             self.watcher.stop()
         if self._ending is not None:
             return self._ended(self._ending)
@@ -129,6 +135,9 @@ class Daemon:
             self._look()
         if self.pacer.due(self.ports.now()):
             self._sync()
+            self.ports.cool()
+        elif self.pacer.is_hinted:
+            self.ports.warm()
         self.diary.beat()
 
     def _take(self, names: frozenset[str], now: float, *, since: float | None = None) -> None:

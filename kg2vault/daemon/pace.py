@@ -58,6 +58,11 @@ class Pacer:
         """Whether the next sync is wanted even if the source did not change."""
         return self._demanded or self._settle_at != _NEVER or self._tries > 0
 
+    @property
+    def is_hinted(self) -> bool:
+        """Whether a sync is to be expected at the end of the quiet period."""
+        return self._first_hint is not None and not self._tries
+
     def hint(self, now: float, *, since: float | None = None) -> None:
         """Something may have changed; `since` is when at the earliest, if that is not now."""
         if self._first_hint is None:

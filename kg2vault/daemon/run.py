@@ -57,7 +57,7 @@ def watch(options: Options, place: Place, manner: Manner) -> int:
 def _serve(inforce: InForce, vault: Path, manner: Manner) -> Ending:
     logger = open_log(inforce.settings.config.watch.log_file or manner.log_file, manner.verbose, manner.quiet)
     child = ChildSync()
-    ports = Ports(time.monotonic, time.time, random.random, _watcher, _gate, child)
+    ports = Ports(time.monotonic, time.time, random.random, _watcher, _gate, child, child.warm, child.cool)
     diary = Diary(DaemonFile(vault), time.monotonic, time.time)
     config = inforce.settings.config.origin
     diary.note(config=str(config) if config is not None else "")

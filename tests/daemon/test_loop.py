@@ -26,6 +26,22 @@ def test_a_commit_is_in_the_vault_after_the_quiet_period(world):
     assert not world.jobs[1][1].must_sync, "whether rows changed is for the child to find out"
 
 
+def test_a_process_is_made_ready_in_the_quiet_period_and_let_go_when_it_is_not_needed(world):
+    world.commits(10, 11)
+    world.at(30, lambda: world.hint("config"))
+    world.run(100)
+    assert world.times == [0, 13]
+    assert [when for when, what in world.readiness if what == "warm"] == [10, 11, 30]
+    assert world.readiness[-2:] == [(32, "cool"), (100, "cool")]
+
+
+def test_no_process_is_made_ready_while_a_fault_is_waited_out(world):
+    world.answers = [broken(ExitCode.SOURCE)] * 4 + [done()]
+    world.commits(5)
+    world.run(100)
+    assert [what for _, what in world.readiness if what == "warm"] == []
+
+
 def test_a_burst_of_commits_is_one_sync(world):
     world.commits(10, 10.5, 11, 12.9)
     world.run(100)

@@ -231,6 +231,61 @@ def test_stopping_reaches_the_child(settings, monkeypatch, tmp_path):
     assert child(Job(settings, must_sync=True), lambda: None)["problems"][0]["code"] == "stopped"
 
 
+@pytest.fixture
+def warm():
+    """A runner with a process ready; whatever is left of it is let go."""
+    runner = ChildSync()
+    runner.warm()
+    yield runner, runner._ready.process
+    runner.cool()
+
+
+def test_a_process_that_was_made_ready_is_the_one_that_syncs(warm, settings, monkeypatch, tmp_path):
+    runner, process = warm
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    runner.warm()
+    assert runner._ready.process is process, "one is enough"
+    assert runner(Job(settings, must_sync=True), lambda: None)["exit_code"] == 0
+    assert process.returncode == 0
+    assert "could be started" in runner(Job(settings, must_sync=True), lambda: None)["problems"][0]["message"]
+
+
+def test_a_process_that_died_while_it_was_ready_is_replaced(warm, settings):
+    runner, process = warm
+    process.kill()
+    process.wait()
+    assert runner(Job(settings, must_sync=True), lambda: None)["exit_code"] == 0
+
+
+def test_a_process_made_ready_in_vain_is_gone_at_once(warm):
+    runner, process = warm
+    runner.cool()
+    assert process.returncode == -signal.SIGKILL
+    runner.cool()
+
+
+def test_a_process_that_is_ready_ends_by_itself_when_the_daemon_is_killed(warm):
+    _, process = warm
+    process.stdin.close()  # as the kernel does
+    assert process.wait(60) == 0
+
+
+def test_a_daemon_that_cannot_start_a_process_finds_that_out_when_it_needs_one(settings, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    runner = ChildSync()
+    runner.warm()
+    assert runner(Job(settings, must_sync=True), lambda: None)["problems"][0]["code"] == "child"
+
+
+def test_the_daemon_looks_up_often_enough_for_a_commit_during_a_sync_to_count_from_when_it_was_made(settings, monkeypatch, tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nexec sleep 1\n")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    looks = []
+    ChildSync()(Job(settings, must_sync=True), lambda: looks.append(1))
+    assert len(looks) >= 5
+
+
 def test_a_daemon_that_was_upgraded_beneath_itself_starts_anew_with_the_same_command_line(vault, tmp_path):
     script = (
         "import os, sys\nfrom pathlib import Path\nfrom kg2vault.daemon import run\nfrom kg2vault.settings import Options, Place\n"

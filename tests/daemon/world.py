@@ -85,6 +85,7 @@ class World:
         self.script, self.order = [], itertools.count()
         self.jobs, self.answers, self.seconds = [], [], 0.5
         self.watchers, self.records = [], []
+        self.readiness = []
         self.chance = 0.5
 
     def at(self, when, act):
@@ -156,6 +157,8 @@ class World:
             watcher=new_watcher,
             gate=lambda path: f"{path}@{self.generation}",
             sync=sync,
+            warm=lambda: self.readiness.append((self.time, "warm")),
+            cool=lambda: self.readiness.append((self.time, "cool")),
         )
         inforce = InForce(Options(config=self.config), Place(env={}, cwd=self.folder, home=self.folder))
         self.diary = Diary(DaemonFile(self.vault), ports.now, ports.wall)
