@@ -142,7 +142,7 @@ def _standing(
         entry, there = manifest.entries.get(key), winners.get(key)
         if entry is None or there is None or there.text is not None or entry.state is not EntryState.LIVE:
             continue
-        if source and entry.content and delivered.get(key) == delivery(source, entry.content):
+        if source and entry.content and not entry.trouble and delivered.get(key) == delivery(source, entry.content):
             kind, last = key.partition("/")[0], {"kg_last": entry.last}
             found[key] = FilledNote(key, kind, entry.label, last, entry.aliases, entry.tags, {}, entry.content, entry.kept)
     return found
@@ -211,7 +211,9 @@ def _free_path(note: DesiredNote, taken: set[str], stems: set[str]) -> str:
 
 
 def _must_look(wanted: FilledNote, entry: ManifestEntry | None) -> bool:
-    return entry is None or entry.content != wanted.content or entry.state not in (EntryState.LIVE, EntryState.ORPHANED)
+    return (
+        entry is None or bool(entry.trouble) or entry.content != wanted.content or entry.state not in (EntryState.LIVE, EntryState.ORPHANED)
+    )
 
 
 def _fill(note: DesiredNote, paths: Mapping[str, str]) -> FilledNote:

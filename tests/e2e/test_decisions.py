@@ -35,6 +35,14 @@ def test_a_conflict_is_listed_with_why_since_when_and_the_way_out(terminal, conf
     assert conflict.read_bytes().count(MINE.encode()) == before.count(MINE.encode())
 
 
+def test_every_sync_says_of_a_conflict_what_it_is(terminal, conflict, topics):
+    for news in ((), (), ("web", "wasm"), ()):
+        if news:
+            topics.add(*news)
+        (problem,) = terminal.json("sync")["problems"]
+        assert problem["message"].split(": ", 1)[1] in ("edited by you inside our region (concept)", "other parts of the note were updated")
+
+
 def test_mine_keeps_the_text_and_lets_go_of_the_region_for_good(terminal, conflict, topics):
     terminal.run("sync")
     result = terminal.run("resolve", "web", "--mine")
