@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,8 @@ def test_reading_on_rewrites_few_notes_and_the_vault_stays_the_graph(limit, name
     assert contents(vault) == before, "a note that was not made again would have come out another"
     shares = [calm.percentile(part) for part in (0.5, 0.95, 1)]
     print(f"\n{name}: {len(calm.shares)} items; median, 95th percentile, worst: {', '.join(f'{share:.2%}' for share in shares)}")
+    tags, worst = max(calm.written, key=lambda step: len(step[1]))
+    print(f"the worst, {', '.join(tags)}: {dict(Counter(note.partition('/')[0] + ' ' + state for note, state in worst.items()))}")
 
 
 def changed(before, after):
