@@ -16,7 +16,7 @@ from kg2vault.errors import ConfigError, ExitCode
 from kg2vault.graph.alias_table import parse_alias_table
 from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings
-from kg2vault.status import Standing, daemon_line, look, seconds_since
+from kg2vault.status import Standing, daemon_line, look, many, seconds_since
 
 ServiceChecks = Callable[[Standing], Iterable[Check]]
 _SLACK = 60.0  # seconds that a sync may take, on top of the waits that are set
@@ -87,7 +87,7 @@ def _daemon(standing: Standing, has_service: bool) -> Iterator[Check]:
         )
     elif standing.fault:
         fault = standing.fault
-        told = f"It tries again and again since {fault['since']} ({fault['tries']} times): {fault['message']}"
+        told = f"It tries again and again since {fault['since']} ({many(fault['tries'], 'time')}): {fault['message']}"
         yield red("daemon", told, str(fault.get("hint") or "It goes on by itself when the cause is gone."))
     elif daemon.version != __version__:
         yield yellow("daemon", f"It runs version {daemon.version}; this is {__version__}.", _restart(daemon.pid))
@@ -105,7 +105,7 @@ def _observer(standing: Standing) -> Check:
         return yellow("mode", f"There are no events for the database's folder; it is looked at {every}.", way)
     if daemon.observer_restarts:
         return yellow(
-            "mode", f"The observer of events died {daemon.observer_restarts} times and was started again.", "See the log for when."
+            "mode", f"The observer of events died {many(daemon.observer_restarts, 'time')} and was started again.", "See the log for when."
         )
     return green("mode", f"It polls {every}, as asked." if daemon.mode == "polling" else f"It waits for events, and looks {every} besides.")
 

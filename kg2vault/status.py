@@ -14,6 +14,7 @@ from typing import Any
 
 from kg2vault.deciding import Pending, View
 from kg2vault.errors import ConfigError, ExitCode, Kg2VaultError, SourceError
+from kg2vault.recording import guard_mounted
 from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings
 from kg2vault.storage.daemon_lock import DaemonLock
@@ -97,6 +98,7 @@ def _source(settings: Settings) -> tuple[str | None, str, SourceError | None]:
 
 def _vault(settings: Settings) -> tuple[View | None, Kg2VaultError | None]:
     try:
+        guard_mounted(settings.vault())
         return View(settings), None
     except ConfigError:
         raise
@@ -124,10 +126,9 @@ def _current(settings: Settings, view: View | None, fingerprint: str | None) -> 
 def status(settings: Settings, now: float | None = None) -> OperationResult:
     """Say how things stand; exit code 1 as long as notes failed or wait for a person, or something can't be looked at."""
     standing = look(settings, now)
-    problems = [
-        Problem(error.code, error.message, error.path, error.hint) for error in (standing.source_error, standing.vault_error) if error
-    ]
     fault = standing.fault
+    errors = [error for error in (standing.source_error, standing.vault_error) if error and error.message != fault.get("message")]
+    problems = [Problem(error.code, error.message, error.path, error.hint) for error in errors]
     if fault:
         problems.append(
             Problem(fault["code"], f"The daemon says since {fault['since']}: {fault['message']}", fault.get("path"), fault.get("hint"))
@@ -202,8 +203,10 @@ def daemon_line(standing: Standing) -> str:
         return f"stopped {_ago(daemon.stopped, standing.now)}{because}"
     if daemon is None:
         return "alive"
-    busy = f", syncing since {daemon.syncing_since}" if daemon.syncing_since else ""
-    return f"alive: process {daemon.pid} since {daemon.started}, {daemon.mode}, {daemon.syncs} syncs{busy}"
+    now = f", syncing since {daemon.syncing_since}" if daemon.syncing_since else ""
+    if not now and standing.fault:
+        now = f", held up since {standing.fault['since']}"
+    return f"alive: process {daemon.pid} since {daemon.started}, {daemon.mode}, {many(daemon.syncs, 'sync')}{now}"
 
 
 def seconds_since(stamp: str, now: float) -> float:
@@ -219,7 +222,12 @@ def _ago(stamp: str, now: float) -> str:
     for size, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {name} ago" if seconds != float("inf") else stamp or "unknown"
-    return f"{seconds:.0f} seconds ago"
+    return f"{many(round(seconds), 'second')} ago"
+
+
+def many(count: int, what: str) -> str:
+    """Return a count with the word for what was counted."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _listed(paths: list[str]) -> str:

@@ -32,6 +32,7 @@ class Diary:
             beat_seconds=BEAT_SECONDS,
             last_success=before.last_success,
             last_fingerprint=before.last_fingerprint,
+            last_error=before.last_error,
         )
         self._written: DaemonState | None = None
         self._beat_at = now()
@@ -62,7 +63,8 @@ class Diary:
         same = before.get("code") == problem.get("code") and before.get("message") == problem.get("message")
         since = before["since"] if same else self.stamp()
         shown = {key: problem.get(key) for key in ("code", "message", "hint", "path")}
-        self.note(**{name: {**shown, "since": since, "tries": tries}})
+        last = {"code": problem.get("code"), "message": problem.get("message"), "at": self.stamp()}
+        self.note(last_error=last, **{name: {**shown, "since": since, "tries": tries}})
 
     def stamp(self) -> str:
         """Return the time of day."""

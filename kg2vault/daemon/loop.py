@@ -53,7 +53,7 @@ class Watcher(Protocol):
 class Ports:
     """The world: `now` never goes back, `wall` is the time of day, `gate` the token of a database's files, `sync` does a job.
 
-    `warm` gets ready for a job that is to be expected, `cool` undoes that when there is none after all.
+    `kept` is the token of our record in a vault; `warm` gets ready for a job that is to be expected, `cool` undoes that when there is none.
     """
 
     now: Callable[[], float]
@@ -62,6 +62,7 @@ class Ports:
     watcher: Callable[[Mapping[str, Path], bool], Watcher]
     gate: Callable[[Path], str]
     sync: Callable[[Job, Callable[[], None]], dict[str, Any]]
+    kept: Callable[[Path], str]
     warm: Callable[[], None] = lambda: None
     cool: Callable[[], None] = lambda: None
 
@@ -86,6 +87,7 @@ class Daemon:
         self._signal: int | None = None
         self._ending: Ending | None = None
         self._seen: str | None = None
+        self._kept: str | None = None  # the vault's record as the last sync left it
         self._restarts: list[float] = []
         self.pacer = Pacer(pace_of(self._config), ports.now(), ports.wall(), ports.random)
         self._files = self._files_to_watch()
@@ -159,6 +161,9 @@ class Daemon:
         self.watcher.renew()
         now = self.ports.now()
         self._compare_gate(now)
+        if self._kept not in (None, self.ports.kept(self._vault)):  # unmounted, restored from a backup, or synced by somebody else
+            self._kept = self._seen = None
+            self.pacer.hint(now)
         if self.inforce.is_stale():
             self.pacer.hint(now)
         self._say_mode()
@@ -218,6 +223,7 @@ class Daemon:
         state, ran, counts = self.diary.state, bool(data["ran"]), data.get("counts", {})
         unsettled = counts.get("skipped", 0) + counts.get("failed", 0) > 0
         self.pacer.succeeded(self.ports.now(), skipped=unsettled)
+        self._kept = self.ports.kept(self._vault)
         self.log.settle("sync")
         self.diary.fault("fault", None)
         self.diary.note(
@@ -259,7 +265,7 @@ class Daemon:
             self.diary.fault("settings_fault", None)
         else:
             kept = "The settings from before stay in force."
-            self.log.complain("settings", f"{problem.message} {kept}")
+            self.log.complain("settings", f"{problem.message.rstrip('.')}. {kept}")
             self.diary.fault("settings_fault", {"code": problem.code, "message": problem.message, "hint": kept, "path": problem.path})
         if not changed:
             return False

@@ -25,6 +25,7 @@ from kg2vault.storage.daemon_lock import DaemonLock
 from kg2vault.storage.hermes import HermesSource
 from kg2vault.storage.state_file import DaemonFile
 from kg2vault.storage.watcher import SourceWatcher
+from kg2vault.unchanged import manifest_stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def watch(options: Options, place: Place, manner: Manner) -> int:
 def _serve(inforce: InForce, vault: Path, manner: Manner) -> Ending:
     logger = open_log(inforce.settings.config.watch.log_file or manner.log_file, manner.verbose, manner.quiet)
     child = ChildSync()
-    ports = Ports(time.monotonic, time.time, random.random, _watcher, _gate, child, child.warm, child.cool)
+    ports = Ports(time.monotonic, time.time, random.random, _watcher, _gate, child, _kept, child.warm, child.cool)
     diary = Diary(DaemonFile(vault), time.monotonic, time.time)
     config = inforce.settings.config.origin
     diary.note(config=str(config) if config is not None else "")
@@ -78,6 +79,13 @@ def _watcher(files: Mapping[str, Path], polling: bool) -> Watcher:
 
 def _gate(path: Path) -> str:
     return HermesSource(path).gate()
+
+
+def _kept(vault: Path) -> str:
+    try:
+        return manifest_stamp(str(vault))
+    except OSError:
+        return ""
 
 
 @contextmanager

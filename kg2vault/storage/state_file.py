@@ -58,6 +58,7 @@ class DaemonState:
     last_fingerprint: str = ""
     fault: Mapping[str, Any] = field(default_factory=dict)
     settings_fault: Mapping[str, Any] = field(default_factory=dict)
+    last_error: Mapping[str, Any] = field(default_factory=dict)  # {code, message, at} of the last fault, also when it is over
     stopped: str = ""  # when, and by what `fault` unless a person did it
     exit_code: int = 0
 

@@ -309,7 +309,7 @@ def test_broken_settings_are_reported_and_the_last_good_ones_stay_in_force(world
     assert world.times == [0, 22]
     assert world.jobs[1][1].settings == world.jobs[0][1].settings
     assert str(path) in states[0].settings_fault["message"]
-    assert any(f"{file}.yaml" in line and "stay in force" in line for line in world.lines)
+    assert any(f"{file}.yaml" in line and ". The settings from before stay in force." in line for line in world.lines)
     assert world.state.settings_fault == {}
 
 

@@ -85,7 +85,7 @@ class World:
         self.script, self.order = [], itertools.count()
         self.jobs, self.answers, self.seconds = [], [], 0.5
         self.watchers, self.records = [], []
-        self.readiness = []
+        self.readiness, self.record = [], "as we left it"
         self.chance = 0.5
 
     def at(self, when, act):
@@ -133,6 +133,16 @@ class World:
     def lines(self):
         return [record.getMessage() for record in self.records]
 
+    def gate(self, path):
+        return f"{path}@{self.generation}"
+
+    def kept(self, vault):
+        return self.record
+
+    def carry_out(self, job):
+        """Do a sync, or say what it would have said."""
+        return self.answers.pop(0) if self.answers else done()
+
     def make(self, *, polling=False):
         """Make the daemon."""
 
@@ -146,7 +156,7 @@ class World:
             while self.time < end:
                 self.pass_time(min(1.0, end - self.time))
                 on_wait()
-            return self.answers.pop(0) if self.answers else done()
+            return self.carry_out(job)
 
         logger = logging.Logger("story")
         logger.addHandler(_Remember(self.records))
@@ -155,8 +165,9 @@ class World:
             wall=lambda: MORNING + self.time + self.wall_ahead,
             random=lambda: self.chance,
             watcher=new_watcher,
-            gate=lambda path: f"{path}@{self.generation}",
+            gate=self.gate,
             sync=sync,
+            kept=self.kept,
             warm=lambda: self.readiness.append((self.time, "warm")),
             cool=lambda: self.readiness.append((self.time, "cool")),
         )

@@ -154,7 +154,28 @@ def test_status_tells_what_stands_in_the_way_of_a_living_daemon_and_since_when(t
     shown = terminal.run("status")
     assert shown.exit_code == 1
     assert "It is locked." in shown.stderr
-    assert "alive: process" in shown.stdout
+    assert re.search(r"alive: process .*, 1 sync, held up since 20", shown.stdout)
+
+
+def test_what_both_the_daemon_and_the_status_find_is_said_once_with_since_when(terminal, living, tmp_path):
+    terminal.sync()
+    terminal.db.rename(tmp_path / "away.db")
+    message = terminal.json("status")["problems"][0]["message"]
+    living(fault={"code": "source-missing", "message": message, "hint": None, "path": None, "since": stamp(500), "tries": 7})
+    problems = terminal.json("status")["problems"]
+    assert [problem["code"] for problem in problems] == ["source-missing"]
+    assert problems[0]["message"].startswith("The daemon says since 20")
+
+
+def test_an_empty_folder_in_the_place_of_the_vault_is_said_to_be_one(terminal, vault, checks, tmp_path):
+    terminal.sync()
+    vault.rename(tmp_path / "unmounted")
+    vault.mkdir()
+    shown = terminal.run("status")
+    assert shown.exit_code == 1
+    assert "is its drive mounted?" in shown.stderr
+    assert level(checks(), "vault") == "red"
+    assert list(vault.iterdir()) == []
 
 
 def test_a_live_process_that_has_the_pid_of_a_dead_daemon_is_not_taken_for_it(terminal, vault):
