@@ -31,11 +31,11 @@ class Inputs:
         state = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12)
         state.update(self._settings)
         state.update(self._cards[key])
-        state.update(b"".join([self._item(number) for number in concept.item_ids]))
-        for other, weight in scene.graph.neighbours[key]:
-            state.update(self._cards[other])
-            state.update(self._around[other])
-            state.update(b"%d %d " % (weight, scene.is_link(key, other)))
+        state.update(b"".join([self._item(number) for number in concept.item_ids[: scene.settings.recent_items]]))
+        state.update("|".join([scene.days.get(number, "") for number in concept.item_ids]).encode())
+        near = scene.graph.neighbours[key]
+        state.update(b"".join([self._beside[other] for other, _ in near]))
+        state.update(repr([weight if scene.is_link(key, other) else -weight for other, weight in near]).encode())
         return state.digest()
 
     def linked(self, concept: Concept) -> list[str]:
@@ -69,23 +69,28 @@ class Inputs:
         return cards
 
     @cached_property
-    def _around(self) -> dict[str, bytes]:
-        """The neighbours of each concept, whatever their order and weight: from them come the suggestions of those they are next to."""
-        graph = self._scene.graph
+    def _beside(self) -> dict[str, bytes]:
+        """What a note depends on in each of its neighbours: its card, and what that is next to itself, from which the suggestions come."""
+        graph, cards = self._scene.graph, self._cards
         names = {key: _digest(key, concept.label) for key, concept in graph.concepts.items()}
         return {
-            key: hashlib.blake2b(b"".join(sorted([names[other] for other, _ in near])), digest_size=8).digest()
+            key: cards[key] + hashlib.blake2b(b"".join(sorted([names[other] for other, _ in near])), digest_size=8).digest()
             for key, near in graph.neighbours.items()
         }
 
     def _item(self, number: int) -> bytes:
+        """What a note says of an item it lists."""
         known = self._items.get(number)
         if known is None:
             item = self._scene.items.get(number)
-            feed = self._scene.feeds.get(item.feed_id) if item is not None and item.feed_id is not None else None
-            seen = (item.title, item.url, item.published) if item is not None else None
-            known = self._items[number] = _digest(number, seen, (feed.id, feed.title, feed.url) if feed is not None else None)
+            feed = self._feeds.get(item.feed_id, b"") if item is not None and item.feed_id is not None else b""
+            seen = (number, item.title, item.url, item.published) if item is not None else (number,)
+            known = self._items[number] = repr(seen).encode("utf-8", "surrogatepass") + feed
         return known
+
+    @cached_property
+    def _feeds(self) -> dict[int, bytes]:
+        return {feed.id: _digest(feed.id, feed.title, feed.url) for feed in self._scene.feeds.values()}
 
 
 def _digest(*facts: object) -> bytes:

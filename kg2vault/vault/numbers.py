@@ -26,12 +26,13 @@ def steady(value: float, before: str | None, step: float, *, within: float | Non
     (or `within`, when given) and more than a tenth away from it, so that a note is not rewritten for a digit nobody reads. A new number has
     two significant digits, and no more decimals than `step`.
     """
-    shown = two_digits(float(Decimal(repr(value)).quantize(Decimal(repr(step)), rounding=ROUND_HALF_EVEN)))
     try:
         old = float(before) if before is not None else None
     except ValueError:
         old = None
-    return shown if old is None or abs(value - old) > max(step if within is None else within, old * _TOLERANCE) else old
+    if old is not None and not abs(value - old) > max(step if within is None else within, old * _TOLERANCE):
+        return old
+    return two_digits(float(Decimal(repr(value)).quantize(Decimal(repr(step)), rounding=ROUND_HALF_EVEN)))
 
 
 def plain(value: float) -> str:

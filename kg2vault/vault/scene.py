@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import cast
 
 from kg2vault.config import LinksConfig
@@ -109,7 +110,7 @@ def set_scene(
         settings=settings,
         before=before,
         community_of=graph.community_of(),
-        days={item.id: day for item in items.values() if (day := _day(item.published))},
+        days={item.id: day for item in items.values() if (day := _day(item.published[:10]))},
         linked=linked_edges(graph, links),
         betweenness={
             key: numbers.steady(metrics.betweenness, before.kept.get(concept_id(key), {}).get("betweenness"), numbers.BETWEENNESS_STEP)
@@ -222,9 +223,9 @@ def recent_items(scene: Scene, numbers_: Iterable[int]) -> dict[str, str]:
     return {"items": "\n".join(["## Recent items", *lines])} if lines else {}
 
 
-def _day(published: str) -> str:
-    """Return the date at the beginning of a text, "" when there is none."""
-    day = published[:10]
+@lru_cache(maxsize=50_000)
+def _day(day: str) -> str:
+    """Return a text of ten characters if it is a date, "" otherwise."""
     if len(day) != 10 or day[4] != "-" or day[7] != "-":
         return ""
     try:
