@@ -26,13 +26,14 @@ def watch_command(call: Call, polling: bool) -> None:
     """Keep the vault in step with the database, until stopped."""
     from kg2vault.cli.services import log_file
     from kg2vault.daemon.run import Manner, watch
-    from kg2vault.service.spec import final_status
+    from kg2vault.service.spec import SYSTEM_VARIABLE, final_status
 
     place = Place()
     try:
-        settings = gather(call.options, place)
-        file = log_file(os.environ, str(settings.vault()), place.home)
-        code = watch(call.options, place, Manner(polling, file, call.verbose, call.quiet))
+        vault = call.options.vault or gather(call.options, place).vault()
+        file = log_file(os.environ, str(vault), place.home)
+        patient = bool(os.environ.get(SYSTEM_VARIABLE))
+        code = watch(call.options, place, Manner(polling, patient, file, call.verbose, call.quiet))
     except Kg2VaultError as error:
         call.show(failure("watch", error))
         code = int(error.exit_code)

@@ -56,7 +56,10 @@ class InForce:
         return found
 
     def _read(self) -> Settings:
-        settings = gather(self._options, self._place)
+        try:
+            settings = gather(self._options, self._place)
+        except OSError as error:  # a folder that may not be entered, which on macOS may be so for the daemon alone
+            raise ConfigError(f"{error.filename} cannot be looked at: {error.strerror}.", path=str(error.filename)) from error
         settings.vault()
         text, origin = settings.alias_text()
         parse_alias_table(text, origin)

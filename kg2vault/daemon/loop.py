@@ -19,8 +19,9 @@ from kg2vault.daemon.inforce import InForce
 from kg2vault.daemon.job import Job
 from kg2vault.daemon.log import DaemonLog
 from kg2vault.daemon.pace import Pace, Pacer
-from kg2vault.errors import ExitCode, Kg2VaultError, SourceError, VaultError
+from kg2vault.errors import ExitCode, Kg2VaultError, SourceError
 from kg2vault.settings import Settings
+from kg2vault.storage.vault_dir import VaultDir
 
 MOST_RESTARTS, RESTART_WINDOW = 5, 3600.0
 STOP, RELOAD = "stop", "reload"
@@ -197,9 +198,7 @@ class Daemon:
 
     def _ready(self, settings: Settings) -> str:
         """Return the gate; raises what a sync would raise, without the cost of starting one."""
-        vault = settings.vault()
-        if not vault.is_dir():
-            raise VaultError(f"The vault {vault} is not there; is its drive mounted?", path=str(vault), hint="It is looked for again.")
+        VaultDir(settings.vault()).check(settings.folder)
         database = settings.database()
         if self._files.get("db") != database:
             self._watch_anew()

@@ -5,13 +5,14 @@ Layer 3. The one place where the loop meets the real clock, real events, real si
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from kg2vault.daemon.diary import Diary
 from kg2vault.daemon.inforce import InForce
 from kg2vault.daemon.log import DaemonLog, close_log, open_log
 from kg2vault.daemon.loop import RELOAD, Daemon, Ending, Ports, Watcher
+from kg2vault.errors import ConfigError, Kg2VaultError, LockHeldError
 from kg2vault.settings import Options, Place
 from kg2vault.storage.daemon_lock import DaemonLock
 from kg2vault.storage.hermes import HermesSource
@@ -30,9 +32,13 @@ from kg2vault.unchanged import manifest_stamp
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How `watch` was called: `log_file` is where to write when the settings name no file."""
+    """How `watch` was called: `log_file` is where to write when the settings name no file.
+
+    A `patient` daemon waits its turn when the vault has one already: a service that ends is only started again, every half minute.
+    """
 
     polling: bool = False
+    patient: bool = False
     log_file: Path | None = None
     verbose: int = 0
     quiet: bool = False
@@ -44,9 +50,13 @@ def watch(options: Options, place: Place, manner: Manner) -> int:
     Raises ConfigError when the settings cannot be used at all, and LockHeldError when the vault has a daemon already.
     """
     while True:
-        inforce = InForce(options, place)
+        try:
+            inforce = InForce(options, place)
+        except ConfigError as error:
+            _leave_word(options, error)
+            raise
         vault = inforce.settings.vault()
-        with DaemonLock(vault).hold():
+        with DaemonLock(vault).hold(_say_that_we_wait(inforce, manner) if manner.patient else None):
             ending = _serve(inforce, vault, manner)
         if ending.upgraded:
             sys.stderr.flush()
@@ -55,8 +65,26 @@ def watch(options: Options, place: Place, manner: Manner) -> int:
             return int(ending.code)
 
 
+def _leave_word(options: Options, error: ConfigError) -> None:
+    """Let `status` say why there is no daemon, where the command line alone names the vault, as that of a service does."""
+    if options.vault is None:
+        return
+    with suppress(Kg2VaultError), DaemonLock(options.vault).hold():
+        diary = Diary(DaemonFile(options.vault), time.monotonic, time.time)
+        diary.fault("fault", {"code": error.code, "message": error.message, "hint": error.hint, "path": error.path})
+        diary.note(stopped=diary.stamp(), exit_code=int(error.exit_code))
+
+
+def _log(inforce: InForce, manner: Manner) -> logging.Logger:
+    return open_log(inforce.settings.config.watch.log_file or manner.log_file, manner.verbose, manner.quiet)
+
+
+def _say_that_we_wait(inforce: InForce, manner: Manner) -> Callable[[LockHeldError], None]:
+    return lambda error: _log(inforce, manner).warning("%s Waiting for it to end.", error.message)
+
+
 def _serve(inforce: InForce, vault: Path, manner: Manner) -> Ending:
-    logger = open_log(inforce.settings.config.watch.log_file or manner.log_file, manner.verbose, manner.quiet)
+    logger = _log(inforce, manner)
     child = ChildSync()
     ports = Ports(time.monotonic, time.time, random.random, _watcher, _gate, child, _kept, child.warm, child.cool)
     diary = Diary(DaemonFile(vault), time.monotonic, time.time)

@@ -5,7 +5,6 @@ Layer 4, front. A grant given to Terminal is not the daemon's, so a vault can be
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import PurePosixPath
 
@@ -27,11 +26,6 @@ def access_help(interpreter: str, platform: str = "darwin") -> str:
     if platform != "darwin":
         return f"The service may not open it. Give the user that runs {interpreter} permission to read and write it."
     return ACCESS_HELP.format(binary=os.path.realpath(interpreter))
-
-
-def is_denied(error: OSError, platform: str) -> bool:
-    """Tell macOS's refusal (EPERM, whatever the permission bits say) from a file that is absent or belongs to somebody else."""
-    return platform == "darwin" and error.errno == errno.EPERM
 
 
 def guarded_folder(path: str, home: str) -> str | None:

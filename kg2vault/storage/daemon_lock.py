@@ -6,7 +6,7 @@ start before its vault is mounted. The lock is the kernel's, so whether it is he
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from kg2vault.errors import LockHeldError, ServiceError
 from kg2vault.storage.base import Disk
 from kg2vault.storage.state_file import DaemonFile, vault_key
 
+_POLL = 2.0
 _PATIENCE = 2.0  # somebody who only looks whether it is held has it for a moment
 
 
@@ -30,12 +31,21 @@ class DaemonLock:
         self.path = self._folder / f"{vault_key(vault)}.lock"
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold the lock for the length of the block; raises LockHeldError naming the daemon that has it."""
+    def hold(self, on_wait: Callable[[LockHeldError], None] | None = None) -> Iterator[None]:
+        """Hold the lock for the length of the block; raises LockHeldError naming the daemon that has it.
+
+        With `on_wait` that error is told to it, once, and the lock is waited for however long that takes.
+        """
         lock = FileLock(self.path)
         try:
             Disk().mkdir(self._folder)
-            lock.acquire(timeout=_PATIENCE, poll_interval=0.05)
+            try:
+                lock.acquire(timeout=_PATIENCE, poll_interval=0.05)
+            except Timeout:
+                if on_wait is None:
+                    raise
+                on_wait(self._held())
+                lock.acquire(timeout=-1, poll_interval=_POLL)
         except Timeout:
             raise self._held() from None
         except OSError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kg2vault.errors import ManifestError, VaultError
 from kg2vault.storage.base import Disk
-from kg2vault.storage.vault_dir import STATE_FOLDER, TEMP_PREFIX, TEMP_SUFFIX
+from kg2vault.storage.vault_dir import STATE_FOLDER, TEMP_PREFIX, TEMP_SUFFIX, denied
 from kg2vault.sync.manifest import REBUILD_HINT, Manifest, dump_manifest, load_manifest
 from kg2vault.sync.observed import bytes_of, text_of
 
@@ -23,21 +23,28 @@ class ManifestFile:
         self.path = self.folder / "manifest.json"
         self.disk = disk or Disk()
         self._on_disk: str | None = None
+        self._saved: Manifest | None = None
 
     def load(self) -> Manifest | None:
-        """Return the manifest, None when there is none; raises ManifestError for one that is damaged or newer."""
+        """Return the manifest, None when there is none.
+
+        Raises ManifestError for one that is damaged or newer, and VaultError for one that may be well but cannot be read now.
+        """
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return None
+        except IsADirectoryError as error:
+            raise ManifestError(f"{self.path} is a folder.", path=str(self.path), hint=REBUILD_HINT) from error
         except OSError as error:
-            raise ManifestError(f"{self.path} cannot be read: {error.strerror}.", path=str(self.path), hint=REBUILD_HINT) from error
-        self._on_disk = text_of(data)
+            reason = f"{error.strerror or error}.{denied(error)}"
+            raise VaultError(f"{self.path} cannot be read: {reason}", path=str(self.path), hint="Nothing was written.") from error
+        self._on_disk, self._saved = text_of(data), None
         return load_manifest(self._on_disk, str(self.path))
 
     def holds(self, manifest: Manifest) -> bool:
-        """Return whether the file that was loaded says exactly this."""
-        return dump_manifest(manifest) == self._on_disk
+        """Return whether the file that was loaded or saved says exactly this."""
+        return manifest == self._saved or dump_manifest(manifest) == self._on_disk
 
     def stamp(self) -> tuple[int, int, int] | None:
         """Return what changes when somebody replaces the file, None when there is none."""
@@ -57,7 +64,7 @@ class ManifestFile:
             replace_file(self.disk, self.path, bytes_of(text))
         except OSError as error:
             raise VaultError(f"{self.path} cannot be written: {error.strerror}.", path=str(self.path)) from error
-        self._on_disk = text
+        self._on_disk, self._saved = text, manifest
         return True
 
     def sweep(self) -> None:

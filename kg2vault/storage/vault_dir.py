@@ -52,7 +52,7 @@ class VaultDir:
                 f"The vault {self.root} does not exist. Create the folder or correct vault.path; is its drive mounted?", path=str(self.root)
             ) from None
         except OSError as error:
-            raise VaultError(f"The vault {self.root} cannot be opened: {error.strerror}.{_denied(error)}", path=str(self.root)) from error
+            raise VaultError(f"The vault {self.root} cannot be opened: {error.strerror}.{denied(error)}", path=str(self.root)) from error
         if not is_folder:
             raise VaultError(f"The vault {self.root} is a file, not a folder. Correct vault.path.", path=str(self.root))
         target = (self.root / folder).resolve()
@@ -295,7 +295,8 @@ def _free(folder: Path, name: str) -> Path:
     return target
 
 
-def _denied(error: OSError) -> str:
+def denied(error: OSError) -> str:
+    """Return what to do about a refusal that is not the file system's but the system's; nothing for any other error."""
     if error.errno not in {errno.EPERM, errno.EACCES}:
         return ""
     return " The folder is there, but this program may not see it; on macOS grant it access under Privacy & Security > Files and Folders."

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -204,6 +205,26 @@ def test_a_vault_that_takes_no_writing(number, world, monkeypatch):
     monkeypatch.setattr(Disk, "write_new", refuse)
     state = world.suffer(lambda: (failing.append(1), world.add("Not yet")), failing.clear)
     assert os.strerror(number) in state.fault["message"]
+    assert_held_up_and_healed(world, state, "vault")
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EIO])
+def test_a_record_that_cannot_be_read_now_is_waited_for_and_not_taken_for_damaged(number, world, monkeypatch):
+    read = Path.read_bytes
+    failing = []
+
+    def refuse(path):
+        if failing and path.name == "manifest.json":
+            raise OSError(number, os.strerror(number), str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", lambda path: refuse(path))
+    world.at(49.5, lambda: world.add("Not yet"))
+    world.at(389, failing.clear)  # for the story to compare
+    world.at(391, lambda: failing.append(1))
+    state = world.suffer(lambda: failing.append(1), failing.clear)
+    assert os.strerror(number) in state.fault["message"]
+    assert "rebuild" not in state.fault["hint"]
     assert_held_up_and_healed(world, state, "vault")
 
 

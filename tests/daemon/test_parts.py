@@ -1,11 +1,13 @@
 """The daemon's parts, each with the real thing behind it: log files, settings files, child processes, locks."""
 
+import errno
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -119,6 +121,22 @@ def test_an_alias_table_that_appears_later_is_taken_up(tmp_path, settings):
     assert inforce.refresh()
     assert inforce.settings.alias_text() == ("aliases: {}\n", str(tmp_path / "aliases.yaml"))
     assert not inforce.is_stale()
+
+
+def test_a_folder_of_settings_that_may_not_be_entered_is_a_problem_and_not_a_crash(tmp_path, settings, monkeypatch):
+    (tmp_path / "config.yaml").write_text(f"db: {settings.config.db}\nvault:\n  path: {settings.vault()}\n")
+    inforce = InForce(Options(), settings.place)
+    denied = PermissionError(errno.EPERM, "Operation not permitted", str(tmp_path / "config.yaml"))
+
+    def refuse(path):
+        raise denied
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    before = inforce.settings
+    assert not inforce.refresh()
+    assert inforce.settings is before
+    assert "config.yaml cannot be looked at: Operation not permitted" in str(inforce.problem)
 
 
 def test_settings_that_are_broken_from_the_start_are_an_error(tmp_path, topics):

@@ -185,6 +185,28 @@ def test_a_bad_config_ends_it_at_once_and_under_launchd_with_success(quick, monk
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_service_with_a_bad_config_leaves_word_of_why_it_is_not_there(quick, monkeypatch):
+    config = Path(quick.more[1])
+    good = config.read_text()
+    config.write_text("watch:\n  quiet_seconds: never\n")
+    monkeypatch.setenv("KG2VAULT_SERVICE", "launchd")
+    assert quick.run("watch").exit_code == 0
+    config.write_text(good)
+    shown = quick.run("status")
+    assert shown.exit_code == 1
+    assert "because: " in shown.stdout
+    assert "quiet_seconds must be a number" in shown.stdout
+
+
+def test_a_service_waits_its_turn_while_a_daemon_in_a_terminal_has_the_vault(quick, vault):
+    with DaemonLock(vault).hold():
+        waiting = Watching(quick, env={"KG2VAULT_SERVICE": "systemd"})
+        wait_for(lambda: "has a daemon already (another process). Waiting for it to end." in waiting.log.read_text(), "a word about it")
+        assert waiting.process.poll() is None
+    waiting.ready()
+    assert waiting.end() == 128 + signal.SIGTERM
+
+
 def test_a_damaged_manifest_stops_it_with_a_reason_that_the_status_shows(quick, vault):
     quick.sync()
     (vault / ".kg2vault" / "manifest.json").write_text("{")

@@ -1,19 +1,11 @@
 """What macOS guards, told apart from what is merely absent."""
 
-import errno
 
 import pytest
 
 from kg2vault.service.install import install
-from kg2vault.service.privacy import access_help, guarded_folder, is_denied
+from kg2vault.service.privacy import access_help, guarded_folder
 from tests.service.conftest import make_spec
-
-
-def test_only_macos_eperm_is_a_denial():
-    assert is_denied(PermissionError(errno.EPERM, "Operation not permitted"), "darwin")
-    assert not is_denied(PermissionError(errno.EACCES, "Permission denied"), "darwin")
-    assert not is_denied(FileNotFoundError(errno.ENOENT, "No such file"), "darwin")
-    assert not is_denied(PermissionError(errno.EPERM, "Operation not permitted"), "linux")
 
 
 def test_the_help_names_the_grant_and_the_file_that_needs_it(tmp_path):
