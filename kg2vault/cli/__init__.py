@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from kg2vault import __version__
-from kg2vault.cli.frame import ARGUMENTS, global_options
+from kg2vault.cli.frame import ARGUMENTS, global_options, unusable
 
 _COMMANDS = {
     "notes": ("conflicts", "demo", "init", "resolve", "restore", "sync", "trash", "verify"),
@@ -28,7 +31,13 @@ class LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments as they were given: a sync's answer is remembered for exactly this call."""
         ctx.meta[ARGUMENTS] = list(map(str, args))
-        return super().parse_args(ctx, args)
+        with _told_as_asked(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named; a wrong argument of its own is told here too."""
+        with _told_as_asked(ctx):
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return every command's name."""
@@ -42,6 +51,16 @@ class LazyGroup(click.Group):
                 assert isinstance(command, click.Command)
                 return command
         return None
+
+
+@contextmanager
+def _told_as_asked(ctx: click.Context) -> Iterator[None]:
+    """Let arguments that make no sense be told in the envelope where that was asked for."""
+    try:
+        yield
+    except click.UsageError as error:
+        given = ctx.meta[ARGUMENTS]
+        unusable(error, as_json="--json" in given[: given.index("--")] if "--" in given else "--json" in given)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

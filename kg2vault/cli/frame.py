@@ -5,12 +5,14 @@ Layer 4. The global options may stand before or after the command. Results go to
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -19,6 +21,7 @@ from kg2vault.result import OperationResult, Problem, failure
 from kg2vault.settings import Options, Place, Settings, gather
 
 _SHOWN_PROBLEMS = 20
+_PIPE_ENDED = 128 + 13  # as if by SIGPIPE
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 ARGUMENTS = "kg2vault.arguments"  # where click's context has the arguments as they were given
 _GLOBAL = ("config", "db", "vault", "aliases", "verbose", "quiet", "as_json")
@@ -69,7 +72,10 @@ class Call:
                 raise
             problem = Problem("bug", f"Unexpected {type(error).__name__}: {error}", None, "This is a bug in kg2vault; -v shows where.")
             result = OperationResult(operation, {}, (problem,), ExitCode.BUG, f"{problem.message} {problem.hint}")
-        self.show(result, show)
+        try:
+            self.show(result, show)
+        except OSError as error:
+            sys.exit(_unheard(error))
         sys.exit(int(result.exit_code))
 
     def printed(self, result: OperationResult) -> str:
@@ -91,6 +97,32 @@ class Call:
             elif result.summary:
                 click.echo(result.summary)
         show_problems(result.problems)
+
+
+def _unheard(error: OSError) -> int:
+    """Return the exit code for an answer that could not be printed, and keep the interpreter from trying once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # `| head` has seen enough
+        return _PIPE_ENDED
+    click.echo(f"kg2vault: the answer cannot be printed: {error.strerror or error}.", err=True)
+    return int(ExitCode.UNFINISHED)
+
+
+def unusable(error: click.UsageError, *, as_json: bool) -> NoReturn:
+    """End with exit code 2 and the envelope of what is wrong with the arguments, or raise the error again for click to show."""
+    hint = f"`{error.ctx.command_path} --help` says what there is." if error.ctx is not None else None
+    takes_names = error.ctx is not None and any(isinstance(parameter, click.Argument) for parameter in error.ctx.command.params)
+    if isinstance(error, click.NoSuchOption) and takes_names:
+        hint = "A name that begins with a hyphen goes after `--`."
+        if not as_json:
+            raise click.UsageError(f"{error.format_message()} {hint}", error.ctx) from error
+    if not as_json:
+        raise error
+    operation = error.ctx.info_name if error.ctx is not None and error.ctx.parent is not None else None
+    problem = Problem("usage", error.format_message(), None, hint)
+    click.echo(OperationResult(operation or "kg2vault", {}, (problem,), ExitCode.CONFIG).to_json())
+    sys.exit(int(ExitCode.CONFIG))
 
 
 def show_problems(problems: tuple[Problem, ...]) -> None:

@@ -6,6 +6,7 @@ Layer 4. Cells come from tags and are hostile text: what could move a cursor or 
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Sequence
 
 import click
@@ -25,9 +26,10 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         _rich(header, cells, numeric)
         return
     lines = [list(header), *cells]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    widths = [max(_width(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
-        padded = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(line, widths, numeric, strict=True)]
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        padded = [gap + cell if right else cell + gap for cell, gap, right in zip(line, gaps, numeric, strict=True)]
         click.echo("  ".join(padded).rstrip())
 
 
@@ -43,6 +45,13 @@ def _rich(header: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequen
     for row in cells:
         table.add_row(*map(Text, row))  # Text: a tag called [bold] is no markup
     Console().print(table)
+
+
+def _width(cell: str) -> int:
+    """Columns a cell takes: letters of East Asia and most emoji are two wide, accents of their own none."""
+    if cell.isascii():
+        return len(cell)
+    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in cell)
 
 
 def _shown(cell: Cell) -> str:
