@@ -18,7 +18,7 @@ from kg2vault.graph.model import Concept, KnowledgeGraph
 from kg2vault.graph.spelling import spelling_key
 from kg2vault.result import OperationResult
 from kg2vault.standing import Standing
-from kg2vault.vault.escape import plain
+from kg2vault.vault.escape import plain, shorten
 
 TOP_MEMBERS = 10
 EMPTY: Mapping[str, Mapping[str, Any]] = {
@@ -28,9 +28,14 @@ EMPTY: Mapping[str, Mapping[str, Any]] = {
     "communities": {"communities": [], "count": 0},
     "concepts": {"concepts": [], "count": 0},
     "health": {"health": {}},
-    "rebuild": {"database": "", "nodes": 0, "edges": 0, "changed": False},
+    "rebuild": {
+        "database": "",
+        **dict.fromkeys(("nodes", "edges", "concepts", "papers", "sources", "mentions", "co_occurs", "published_in"), 0),
+        "changed": False,
+    },
     "note": {"name": "", "path": "", "generated": ""},
 }
+_ECHOED = 200  # characters of a name that nothing is called
 _DIGITS = 8  # of an unnormalised betweenness: two fewer than the graph rounds to, so that 0.3333333333 of 3 pairs is 1
 
 
@@ -42,7 +47,8 @@ class UnknownConcept(ConfigError):
     def __init__(self, name: str, offered: tuple[str, ...]) -> None:
         close = f" Close to it: {', '.join(map(plain, offered))}." if offered else ""
         way = "`kg2vault concepts` lists them, with --prefix those that begin alike (over MCP: kg_concepts)."
-        super().__init__(f"No concept is called {plain(name)!r}.{close}", path=name, hint=way)
+        asked = shorten(plain(name), _ECHOED)
+        super().__init__(f"No concept is called {asked!r}.{close}", path=shorten(name, _ECHOED), hint=way)
         self.offered = offered
 
 
@@ -141,7 +147,8 @@ def health(standing: Standing) -> OperationResult:
     terms = standing.terms
     fresh = fresh_partition(standing.graph, min_size=terms.community_min_size, resolution=terms.resolution)
     report = measure_health(standing.graph, fresh)
-    said = f"{report['nodes']} concepts, {report['edges']} edges, {report['communities']} communities."
+    grouped = _many(len(standing.graph.communities), "community", "communities")
+    said = f"{_many(len(standing.graph.concepts), 'concept')}, {_many(len(standing.graph.edges), 'edge')}, {grouped}."
     return _answer("health", standing, {"health": report}, said)
 
 

@@ -1,8 +1,9 @@
 """The questions as tools of the Model Context Protocol, over standard input and output.
 
 Layer 4. `serve` runs until the client leaves. Every answer, good or bad, is one object: `ok`, `message` and `stale`, beside the keys of
-that question, which are there and empty when there is no answer. Lists hold at most 50 entries with the true `count` beside them. Settings
-and database are looked at anew at every call, so a server that runs for weeks follows both. Only JSON-RPC goes to standard output.
+that question, which are there and empty when there is no answer. Lists hold at most 50 entries with the true `count` beside them; a path is
+one answer and stays whole. Settings and database are looked at anew at every call, so a server that runs for weeks follows both. Only
+JSON-RPC goes to standard output.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from kg2vault.noting import note
 from kg2vault.result import OperationResult
 from kg2vault.settings import Settings
 from kg2vault.standing import Follower, Standing
+from kg2vault.vault.escape import plain, shorten
 
 CAP = 50
+_ECHOED = 60  # characters of what is no number
 INSTRUCTIONS = (
     "A knowledge graph of what somebody reads: concepts are the tags of their articles, two concepts are linked when articles carry both, "
     "and the weight is how many. Use kg_concepts to find names, kg_neighbors for what is next to a concept, kg_path for how two are "
@@ -197,8 +200,11 @@ def _limit(value: Any) -> int:
 
 
 def _whole(value: Any, name: str) -> int:
-    if isinstance(value, str) and value.strip().isdecimal():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
-        raise ConfigError(f"{name} must be a whole number of at least 1, not {value!r}.")
-    return int(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        whole = int(value) if number or (isinstance(value, str) and value.strip().isdecimal()) else 0
+    except (ValueError, OverflowError):  # NaN, infinity, thousands of digits
+        whole = 0
+    if whole < 1 or (isinstance(value, float) and whole != value):
+        raise ConfigError(f"{name} must be a whole number of at least 1, not {shorten(plain(repr(value)), _ECHOED)}.")
+    return whole

@@ -7,6 +7,7 @@ the order of keys is taken, and ties in a ranking go to the smaller key.
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -31,7 +32,8 @@ def resolve(graph: KnowledgeGraph, text: str, table: AliasTable | None = None, *
     """Find the concept a person means by `reinforcement learning`, `Reinforcement Learning`, `LLM` or `large_language_models`.
 
     Tried in order: the name as it stands, the alias table, spaces written as hyphens, as underscores or not at all, every spelling that
-    was merged into a concept, and last the fold key. A name that fits several concepts is not resolved; they are offered instead.
+    was merged into a concept, as it shows without its control characters, and last the fold key. A name that fits several concepts is not
+    resolved; they are offered instead.
     """
     if text in graph.concepts:
         return Resolved(text)
@@ -42,8 +44,8 @@ def resolve(graph: KnowledgeGraph, text: str, table: AliasTable | None = None, *
         key = canonicaliser(variant)
         if key is not None and key in graph.concepts:
             return Resolved(key)
-    lowered = {variant.lower() for variant in variants}
-    fitting = [concept for concept in graph.concepts.values() if any(name.lower() in lowered for name in _names(concept))]
+    lowered = {_visible(variant).lower() for variant in variants} - {""}
+    fitting = [concept for concept in graph.concepts.values() if any(_visible(name).lower() in lowered for name in _names(concept))]
     if not fitting and typed:
         folded = _loose_key(typed)
         fitting = [concept for concept in graph.concepts.values() if any(_loose_key(name) == folded for name in _names(concept))]
@@ -108,6 +110,13 @@ def suggestions(graph: KnowledgeGraph, key: str, limit: int = 3) -> tuple[tuple[
 
 def _names(concept: Concept) -> tuple[str, ...]:
     return (concept.key, concept.label, *concept.spellings)
+
+
+def _visible(name: str) -> str:
+    """A name as people see it and can type it: control and format characters do not show."""
+    if name.isprintable():
+        return name
+    return " ".join("".join(char for char in name if unicodedata.category(char) not in ("Cc", "Cf")).split())
 
 
 def _loose_key(name: str) -> str:

@@ -5,10 +5,12 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from kg2vault.cli.tables import show_table
+from tests.questions.conftest import make_terminal
 
 
 @pytest.fixture
@@ -110,3 +112,88 @@ def test_on_a_terminal_the_same_rows_stand_in_a_drawn_table(terminal):
     assert "[bold]markup[/bold]" in text
     assert "\x1b[31mred" not in text
     assert "large-language-models" in text
+
+
+ODD = ["C++", "C#", "\U0001f9ea", "x" * 300, "-x", "a\x01b", "line\nbreak", "\u65e5\u672c\u8a9e", "paper:1"]
+
+
+def test_odd_names_are_asked_for_as_they_are_shown(database, vault, tmp_path):
+    for _ in range(2):
+        database.add(*ODD)
+    terminal = make_terminal(database.path, vault, tmp_path)
+    shown = [line.rsplit(maxsplit=3)[0] for line in terminal.run("concepts").stdout.splitlines()[1:-1]]
+    assert sorted(shown) == sorted(["ab", "line break", *(set(ODD) - {"a\x01b", "line\nbreak"})])
+    for name in shown:
+        assert terminal.json("neighbors", "--", name)["data"]["count"] == len(ODD) - 1
+        assert terminal.json("path", "--", name, name)["data"]["length"] == 0
+    for name in ("C", "", "   "):
+        assert terminal.json("neighbors", name)["exit_code"] == 2
+
+
+def test_names_that_look_alike_are_offered_and_not_guessed(database, vault, tmp_path):
+    for _ in range(2):
+        database.add("a\x01b", "a\x02b")
+    envelope = make_terminal(database.path, vault, tmp_path).json("neighbors", "ab")
+    assert not envelope["ok"]
+    assert "Close to it: ab, ab." in envelope["problems"][0]["message"]
+
+
+def test_a_long_name_is_not_echoed_in_full(terminal):
+    (problem,) = terminal.json("neighbors", "q" * 100_000)["problems"]
+    assert len(problem["message"]) < 300
+    assert len(problem["path"]) < 300
+
+
+def test_columns_stay_aligned_beside_letters_that_are_two_wide(database, vault, tmp_path):
+    for _ in range(2):
+        database.add("\u65e5\u672c\u8a9e", "n\u0303o", "zz")
+    lines = make_terminal(database.path, vault, tmp_path).run("neighbors", "zz").stdout.splitlines()
+    assert lines[:3] == ["concept  shared items", "\u00f1o" + " " * 18 + "2", "\u65e5\u672c\u8a9e" + " " * 14 + "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "operation", "says"),
+    [
+        (["central", "--metric", "beauty"], "central", "degree', 'betweenness', 'strength', 'pagerank"),
+        (["central", "--limit", "0"], "central", "0 is not in the range"),
+        (["neighbors", "dog", "--limit", "-1"], "neighbors", "-1 is not in the range"),
+        (["neighbors"], "neighbors", "Missing argument"),
+        (["path", "dog"], "path", "Missing argument"),
+        (["neighbors", "-x"], "neighbors", "-x"),
+        (["guess"], "kg2vault", "No such command 'guess'"),
+        (["--guess", "health"], "kg2vault", "No such option"),
+        ([], "kg2vault", "Missing command"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told_in_the_envelope_too(terminal, arguments, operation, says):
+    envelope = terminal.json(*arguments)
+    assert (envelope["operation"], envelope["ok"], envelope["exit_code"], envelope["data"]) == (operation, False, 2, {})
+    assert says in envelope["problems"][0]["message"]
+    assert envelope["problems"][0]["hint"]
+    shown = terminal.run(*arguments)
+    assert shown.exit_code == 2
+    assert shown.stdout == ""
+    assert "Usage:" in shown.stderr
+
+
+def test_a_name_taken_for_an_option_is_explained(terminal):
+    assert "goes after `--`" in terminal.run("neighbors", "-x").stderr
+    assert "goes after" not in terminal.run("health", "-x").stderr
+    assert terminal.run("neighbors", "--", "dog", "--json").stdout == ""  # a name, and one too many
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(terminal):
+    command = [sys.executable, "-m", "kg2vault", *terminal.options, "concepts"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=terminal.cwd)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_cannot_be_printed_is_told_in_a_sentence(terminal):
+    command = [sys.executable, "-m", "kg2vault", *terminal.options, "concepts"]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=terminal.cwd, text=True, check=False)
+    assert process.returncode == 1
+    assert process.stderr.splitlines() == ["kg2vault: the answer cannot be printed: No space left on device."]
