@@ -54,10 +54,11 @@ def materialize_if_enabled(settings: Settings) -> OperationResult | None:
 def rebuild_on(connection: sqlite3.Connection, path: Path, table: AliasTable, terms: GraphSettings) -> dict[str, int | bool]:
     """Materialise on a connection without a row factory and return what is in the tables now.
 
-    A transaction that is open already is joined and left to its owner to commit; otherwise there is one of our own.
+    A transaction that is open already is joined and left to its owner to commit, and keeps nothing of a rebuild that failed; otherwise
+    there is one of our own.
     """
     if connection.in_transaction:
-        return _write(connection, _make(connection, path, table, terms))
+        return _joined(connection, path, table, terms)
     connection.execute("BEGIN")
     try:
         before = _version(connection)
@@ -74,6 +75,19 @@ def rebuild_on(connection: sqlite3.Connection, path: Path, table: AliasTable, te
         if connection.in_transaction:  # SQLite ends it by itself when the disk is full
             connection.execute("ROLLBACK")
         raise
+    return counts
+
+
+def _joined(connection: sqlite3.Connection, path: Path, table: AliasTable, terms: GraphSettings) -> dict[str, int | bool]:
+    connection.execute("SAVEPOINT kg2vault_rebuild")
+    try:
+        counts = _write(connection, _make(connection, path, table, terms))
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO kg2vault_rebuild")
+            connection.execute("RELEASE kg2vault_rebuild")
+        raise
+    connection.execute("RELEASE kg2vault_rebuild")
     return counts
 
 
@@ -121,6 +135,8 @@ def _write(connection: sqlite3.Connection, made: _Made) -> dict[str, int | bool]
 
 
 def _result(path: Path, counts: dict[str, int | bool]) -> OperationResult:
-    said = f"{counts['concepts']} concepts, {counts['papers']} papers, {counts['sources']} sources and {counts['edges']} edges"
+    of_each = [(counts[f"{one}s"], one) for one in ("concept", "paper", "source", "edge")]
+    *most, last = [f"{count} {one}{'' if count == 1 else 's'}" for count, one in of_each]
+    said = f"{', '.join(most)} and {last}"
     summary = f"{said} written to {path}." if counts["changed"] else f"{path} holds the {said} already; nothing was written."
     return OperationResult("rebuild", {"database": str(path), **counts}, summary=summary)

@@ -75,7 +75,7 @@ def _read(path: Path, real: Path, busy_timeout: float, work: Work[T]) -> T:
     try:
         return _read_in_place(real, "mode=ro", busy_timeout, work)
     except sqlite3.OperationalError as error:
-        if _primary(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        if primary_code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
     try:
         return _read_copy(real, work)
@@ -145,13 +145,14 @@ def _inspect(path: Path, real: Path) -> bool:
     return head[18:20] == b"\2\2"
 
 
-def _primary(error: sqlite3.Error) -> int:
+def primary_code(error: sqlite3.Error) -> int:
+    """Return what kind of error it is, without the details of SQLite's extended codes."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
 def explain(error: sqlite3.Error, path: Path) -> SourceError:
     """Return the one sentence for what SQLite said."""
-    code = _primary(error)
+    code = primary_code(error)
     where = str(path)
     other = "Name the reader's hermes.db with --db."
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kg2vault.errors import SourceDenied, SourceSchema
 from kg2vault.graph.model import Feed, Item, Reading
 from kg2vault.graph.typed import EDGE_TYPES, NODE_TYPES, TypedGraph
-from kg2vault.storage.access import explain, read_in_peace
+from kg2vault.storage.access import explain, primary_code, read_in_peace
 from kg2vault.storage.fingerprint import content_digest
 from kg2vault.storage.rows import read_rows
 
@@ -30,8 +31,8 @@ SCHEMA = (
 )
 _OUR_NODES = f"node_type IN ({', '.join(map(repr, NODE_TYPES))})"
 _OUR_EDGES = f"edge_type IN ({', '.join(map(repr, EDGE_TYPES))})"
-_NODES = f"SELECT name, node_type, degree FROM kg_nodes WHERE {_OUR_NODES} ORDER BY name, node_type, degree"
-_EDGES = f"SELECT source, target, edge_type, weight FROM kg_edges WHERE {_OUR_EDGES} ORDER BY source, target, edge_type, weight"
+_NODES = f"SELECT name, node_type, degree FROM kg_nodes WHERE {_OUR_NODES}"
+_EDGES = f"SELECT source, target, edge_type, weight FROM kg_edges WHERE {_OUR_EDGES}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,19 @@ class Stamp:
 
 
 def write_tables(connection: sqlite3.Connection, typed: TypedGraph, stamp: Stamp) -> bool:
-    """Make the tables say this and return whether a row had to change; raises sqlite3.Error."""
+    """Make the tables say this and return whether a row had to change; raises sqlite3.Error, SourceSchema for tables of another make."""
+    try:
+        return _write(connection, typed, stamp)
+    except sqlite3.Error as error:
+        if primary_code(error) not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH):
+            raise
+        raise SourceSchema(
+            f"kg_nodes, kg_edges and kg_meta in the database are not as rebuild makes them ({error}); nothing was written.",
+            hint="Rename or drop what is called so, then run rebuild again.",
+        ) from error
+
+
+def _write(connection: sqlite3.Connection, typed: TypedGraph, stamp: Stamp) -> bool:
     names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not {"kg_nodes", "kg_edges", "kg_meta"} <= names:
         for statement in SCHEMA:
@@ -52,11 +65,11 @@ def write_tables(connection: sqlite3.Connection, typed: TypedGraph, stamp: Stamp
     taken = {row[0] for row in connection.execute(f"SELECT name FROM kg_nodes WHERE NOT {_OUR_NODES}")}
     wanted = [row for row in typed.nodes if row[0] not in taken]  # a node written by hand keeps its name; ours is that node then
     changed = False
-    if nodes != wanted:
+    if not _same(nodes, wanted):
         connection.execute(f"DELETE FROM kg_nodes WHERE {_OUR_NODES}")
         connection.executemany("INSERT INTO kg_nodes(name, node_type, degree) VALUES (?, ?, ?)", wanted)
         changed = True
-    if edges != list(typed.edges):
+    if not _same(edges, typed.edges):
         connection.execute(f"DELETE FROM kg_edges WHERE {_OUR_EDGES}")
         connection.executemany("INSERT INTO kg_edges(source, target, edge_type, weight) VALUES (?, ?, ?, ?)", typed.edges)
         changed = True
@@ -67,12 +80,16 @@ def write_tables(connection: sqlite3.Connection, typed: TypedGraph, stamp: Stamp
     return changed
 
 
+def _same(found: Sequence[tuple[object, ...]], wanted: Sequence[tuple[object, ...]]) -> bool:
+    return len(found) == len(wanted) and set(found) == set(wanted)
+
+
 def stamp_in(connection: sqlite3.Connection) -> Stamp | None:
     """Return what kg_meta says, None when the tables were never written by us."""
     try:
         found = dict(connection.execute("SELECT key, value FROM kg_meta WHERE key IN ('fingerprint', 'settings')").fetchall())
     except sqlite3.OperationalError as error:
-        if "no such" not in str(error):
+        if "no such" not in str(error) and "decode" not in str(error):
             raise
         return None
     return Stamp(str(found["fingerprint"]), str(found.get("settings", ""))) if "fingerprint" in found else None
@@ -123,4 +140,7 @@ def written_to(path: Path, busy_timeout: float) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout, isolation_level=None)) as connection:
             yield connection
     except sqlite3.Error as error:
+        if primary_code(error) == sqlite3.SQLITE_READONLY:
+            hint = "Rebuilding needs write access to it and its folder."
+            raise SourceDenied(f"{path} may not be written ({error}).", path=str(path), hint=hint) from error
         raise explain(error, path) from error

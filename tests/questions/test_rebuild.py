@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg2vault import kg
+from kg2vault.errors import SourceDenied, SourceSchema
 from kg2vault.graph.typed import concept_name
 from kg2vault.materialising import materialise, materialize_if_enabled
 from kg2vault.storage.hermes import HermesSource
@@ -241,7 +242,7 @@ def test_it_is_one_transaction_and_a_failure_leaves_the_old_tables(zoo, tmp_path
         zoo.add("ant", "newt")
         zoo.add("ant", "newt")
         conn.execute("CREATE TRIGGER no_more BEFORE INSERT ON kg_edges WHEN new.source = 'ant' BEGIN SELECT raise(FAIL, 'no'); END")
-        with pytest.raises(sqlite3.IntegrityError):
+        with pytest.raises(SourceSchema, match="nothing was written"):
             kg.rebuild(conn)
         assert not conn.in_transaction
         assert table_dump(zoo.path) == before
@@ -292,3 +293,95 @@ def test_a_missing_database_is_not_created(tmp_path):
         materialise(settings_for(gone, tmp_path), confirm=True)
     assert not gone.exists()
     assert result.path.exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE kg_nodes(id INTEGER, label TEXT)",
+        "CREATE TABLE kg_edges(source TEXT NOT NULL, target TEXT NOT NULL, edge_type TEXT NOT NULL, weight INTEGER, by TEXT NOT NULL)",
+        "CREATE TABLE kg_meta(note TEXT)",
+        "CREATE VIEW kg_nodes AS SELECT tag AS name, 'concept' AS node_type, 1 AS degree FROM item_tags",
+    ],
+)
+def test_tables_of_another_make_are_named_and_left_alone(keeper, zoo, sql):
+    zoo.run(sql)
+    before = zoo.path.read_bytes()
+    envelope = keeper.json("rebuild", "--confirm")
+    assert envelope["exit_code"] == 3
+    (problem,) = envelope["problems"]
+    assert "kg_nodes, kg_edges and kg_meta" in problem["message"]
+    assert "nothing was written" in problem["message"]
+    assert "drop" in problem["hint"]
+    assert zoo.path.read_bytes() == before
+    assert keeper.json("health")["ok"]
+
+
+def test_a_database_that_may_only_be_read_is_said_to_be_so(zoo, tmp_path):
+    """A file of a newer write format is one that SQLite reads and refuses to write, whoever runs it."""
+    with zoo.path.open("r+b") as file:
+        file.seek(18)
+        file.write(b"\x03")
+    with pytest.raises(SourceDenied, match="may not be written"):
+        rebuild(zoo, tmp_path)
+
+
+def test_a_rebuild_that_fails_leaves_nothing_in_the_transaction_it_joined(conn, zoo):
+    kg.rebuild(conn)
+    before = table_dump(zoo.path)
+    zoo.add("ant", "newt")
+    zoo.add("ant", "newt")
+    zoo.run("CREATE TRIGGER no_more BEFORE INSERT ON kg_edges BEGIN SELECT raise(ABORT, 'no'); END")
+    conn.execute("INSERT INTO feeds VALUES (8, 'https://example.org/mine', 'Mine', NULL)")
+    with pytest.raises(SourceSchema):
+        kg.rebuild(conn)
+    assert conn.in_transaction
+    conn.commit()
+    assert table_dump(zoo.path) == before
+    assert rows(zoo.path, "SELECT title FROM feeds WHERE id = 8") == [("Mine",)]
+
+
+def test_a_database_in_utf_16_is_not_written_twice(tmp_path):
+    """Its order of names is another one."""
+    path = tmp_path / "utf16.db"
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA encoding = 'UTF-16le'")
+        conn.execute("CREATE TABLE item_tags(item_id INTEGER, tag TEXT)")
+        conn.executemany(
+            "INSERT INTO item_tags VALUES (?, ?)", [(item, tag) for item in (1, 2) for tag in ("\u0100b", "zed", "\U0001f9ea")]
+        )
+        conn.commit()
+        assert kg.rebuild(conn)["changed"]
+        before = path.read_bytes()
+        assert not kg.rebuild(conn)["changed"]
+        assert path.read_bytes() == before
+
+
+def test_a_database_without_items_and_feeds_has_concepts_only(database, tmp_path):
+    for _ in range(2):
+        database.add("x1", "x2")
+    database.run("DROP TABLE items")
+    database.run("DROP TABLE feeds")
+    rebuild(database, tmp_path)
+    assert rows(database.path, "SELECT * FROM kg_nodes") == [("x1", "concept", 1), ("x2", "concept", 1)]
+    assert rows(database.path, "SELECT * FROM kg_edges") == [("x1", "x2", "CO_OCCURS", 2)]
+
+
+def test_a_stamp_that_cannot_be_read_stops_no_question_and_is_written_anew(keeper, zoo, conn):
+    keeper.run("rebuild", "--confirm")
+    zoo.run("UPDATE kg_meta SET value = CAST(x'ff00' AS TEXT)")
+    assert keeper.json("neighbors", "dog")["ok"]
+    assert kg.is_stale(conn)
+    assert keeper.json("rebuild", "--confirm")["data"]["changed"]
+    assert not kg.is_stale(conn)
+
+
+def test_a_database_in_memory_will_do(zoo):
+    with closing(sqlite3.connect(":memory:")) as conn, closing(sqlite3.connect(zoo.path)) as file:
+        file.backup(conn)
+        conn.row_factory = sqlite3.Row
+        assert kg.neighbors(conn, "dog", 1) == [{"name": "elk", "weight": 4, "distance": 1}]
+        assert kg.rebuild(conn)["concepts"] == 8
+        assert not kg.is_stale(conn)
+        assert not kg.rebuild(conn)["changed"]
+        assert not conn.in_transaction
