@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -125,9 +126,9 @@ def resolve_query(text: str, adjacency: Mapping[str, object]) -> str:
     """Return the node a person means by what they typed, or the text unchanged when nothing fits."""
     if text in adjacency:
         return text
-    names = sorted(adjacency)
-    found = queries.resolve(_bare({name: set() for name in names}, {}), text, _table()).key
-    return next((name for name in names if spelling_key(name) == found), text) if found is not None else text
+    graph = _bare({name: set() for name in adjacency}, {})
+    found = queries.resolve(graph, text, _table()).key
+    return graph.concepts[found].label if found is not None else text
 
 
 def resolve_or_raise(name: str, members: Iterable[str], *, kind: str) -> str:
@@ -148,13 +149,13 @@ def resolve_or_raise(name: str, members: Iterable[str], *, kind: str) -> str:
 
 def fingerprint(conn: sqlite3.Connection) -> str:
     """Return `<max rowid>:<row count>:<digest of the content>`, which changes with every write that the graph can notice."""
-    with _plain(conn):
+    with _one_moment(conn):
         return rows_fingerprint(conn, reading_in(conn, _path(conn)))
 
 
 def is_stale(conn: sqlite3.Connection) -> bool:
     """Return whether the tables were made of other rows than there are now, or never."""
-    with _plain(conn):
+    with _one_moment(conn):
         stamp = stamp_in(conn)
         return stamp is None or stamp.fingerprint.rpartition(":")[2] != content_of(reading_in(conn, _path(conn)))
 
@@ -197,7 +198,7 @@ def _standing(conn: sqlite3.Connection) -> Standing:
 
 
 def _reading(conn: sqlite3.Connection) -> Reading:
-    with _plain(conn):
+    with _one_moment(conn):
         return reading_in(conn, _path(conn))
 
 
@@ -218,6 +219,20 @@ def _plain(conn: sqlite3.Connection) -> Iterator[None]:
         conn.row_factory, conn.text_factory = row_factory, text_factory
 
 
+@contextmanager
+def _one_moment(conn: sqlite3.Connection) -> Iterator[None]:
+    """Let everything that is read be of one moment: in the transaction that is open already, else in one of our own."""
+    with _plain(conn):
+        joined = conn.in_transaction
+        if not joined:
+            conn.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if not joined and conn.in_transaction:
+                conn.execute("COMMIT")
+
+
 def _path(conn: sqlite3.Connection) -> Path:
     """The file behind a connection, for messages."""
     rows = conn.execute("PRAGMA database_list").fetchall()
@@ -226,7 +241,8 @@ def _path(conn: sqlite3.Connection) -> Path:
 
 def _bare(adjacency: Mapping[str, set[str]], weights: Mapping[tuple[str, str], int]) -> KnowledgeGraph:
     """A graph with nothing but names and edges, its keys in the order every graph has them."""
-    key_of = {name: spelling_key(name) for name in adjacency}
+    named_alike = Counter(map(spelling_key, adjacency))
+    key_of = {name: name if named_alike[key := spelling_key(name)] > 1 else key for name in adjacency}
     named = {key: name for name, key in sorted(key_of.items(), key=lambda pair: (pair[1], pair[0]))}
     ends = {tuple(sorted((key_of[one], key_of[other]))): weight for (one, other), weight in weights.items()}
     return KnowledgeGraph(

@@ -160,3 +160,49 @@ def test_the_module_follows_its_connection(conn, zoo):
     for _ in range(2):
         zoo.add("hen", "fox")
     assert kg.shortest_path(conn, "ant", "hen") == ["ant", "cat", "dog", "fox", "hen"]
+
+
+def test_what_is_read_is_of_one_moment(conn, zoo):
+    """Another program commits between two of the statements; neither does the caller's connection stay in a transaction."""
+    zoo.run("PRAGMA journal_mode = wal")
+    before = kg.fingerprint(conn)
+
+    def interfere(statement):
+        if statement.startswith("SELECT max(rowid)"):
+            conn.set_trace_callback(None)
+            zoo.add("ant", "hen")
+
+    conn.set_trace_callback(interfere)
+    assert kg.fingerprint(conn) == before
+    assert not conn.in_transaction
+    assert kg.fingerprint(conn) != before
+
+
+@pytest.mark.parametrize("ask", [kg.health, kg.fingerprint, kg.is_stale, kg.communities, lambda conn: kg.neighbors(conn, "dog")])
+def test_a_transaction_of_the_callers_is_neither_ended_nor_undone(conn, zoo, ask):
+    conn.execute("INSERT INTO item_tags VALUES (1, 'hen')")
+    ask(conn)
+    assert conn.in_transaction
+    conn.rollback()
+    assert (1, "hen") not in kg.tag_assignments(conn)
+
+
+def test_a_query_that_is_being_read_goes_on(conn):
+    cursor = conn.execute("SELECT tag FROM item_tags ORDER BY rowid")
+    first = cursor.fetchone()
+    kg.health(conn)
+    assert [first, *cursor.fetchall()] == conn.execute("SELECT tag FROM item_tags ORDER BY rowid").fetchall()
+
+
+def test_nodes_of_a_graph_in_hand_that_differ_in_case_stay_apart():
+    adjacency = {"Go": {"go"}, "go": {"Go", "x1"}, "x1": {"go"}}
+    (group,) = kg.communities(None, graph=(adjacency, {("Go", "go"): 2, ("go", "x1"): 2}))
+    assert (group["label"], group["members"]) == ("go", ["go", "Go", "x1"])
+    assert kg.resolve_query("Go", adjacency) == "Go"
+    assert kg.resolve_query("X1", adjacency) == "x1"
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_that_leaves_nothing_leaves_nothing(conn, limit):
+    assert kg.neighbors(conn, "dog", limit) == kg.central(conn, limit=limit) == kg.concepts(conn, limit=limit) == []
+    assert len(kg.neighbors(conn, "dog", 10**30)) == 3
