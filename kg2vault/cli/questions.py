@@ -29,7 +29,7 @@ def _ask(call: Call, operation: str, answer: Callable[[Standing], OperationResul
 @click.option("--limit", type=_COUNT, default=20, show_default=True, help="How many.")
 @command
 def neighbors_command(call: Call, node: str, limit: int) -> None:
-    """List the concepts linked to NODE directly, most shared items first."""
+    """List the concepts linked to NODE directly, most shared items first. A NODE that begins with a hyphen goes after `--`."""
 
     def show(result: OperationResult) -> None:
         show_table(["concept", "shared items"], [[row["name"], row["weight"]] for row in result.data["neighbors"]])
@@ -122,15 +122,18 @@ def rebuild_command(call: Call, confirm: bool) -> None:
 
 @click.command("export")
 @click.argument("format_name", metavar="FORMAT")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; - is standard output.")
 @command
 def export_command(call: Call, format_name: str, output: Path | None) -> None:
     """Write the graph for other programs; FORMAT is graphml, gexf, json, csv, cypher, dot or mermaid."""
     from kg2vault.exporting import export
 
+    target = None if output == Path("-") else output
+    call.quiet = call.quiet and target is not None  # what was asked for is no chatter
+
     def body() -> OperationResult:
         settings = call.settings()
-        return export(Follower().stand(settings), format_name, output, never=(settings.database(),))
+        return export(Follower().stand(settings), format_name, target, never=(settings.database(),))
 
     def show(result: OperationResult) -> None:
         click.echo(result.data["text"].encode("utf-8", "replace"), nl=False) if not result.data["files"] else click.echo(result.summary)

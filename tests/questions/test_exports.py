@@ -304,6 +304,38 @@ def test_what_cannot_be_exported_is_refused(keeper, arguments, says):
     assert says in result.stderr
 
 
+def test_a_hyphen_is_standard_output_and_quiet_keeps_the_graph(keeper, tmp_path):
+    expected = keeper.run("export", "dot").stdout
+    assert keeper.run("export", "dot", "-o", "-").stdout == keeper.run("-q", "export", "dot").stdout == expected
+    assert expected.startswith("graph knowledge {")
+    assert keeper.run("export", "csv", "-o", "-").exit_code == 2
+    assert keeper.run("-q", "export", "dot", "-o", tmp_path / "x.dot").stdout == ""
+    assert not list(keeper.cwd.glob("-*"))
+
+
+def test_a_file_that_is_there_is_replaced_as_a_whole_and_a_folder_is_refused(keeper, tmp_path):
+    target, folder = tmp_path / "old.json", tmp_path / "folder"
+    target.write_text("x" * 100_000, encoding="utf-8")
+    folder.mkdir()
+    keeper.run("export", "json", "-o", target)
+    assert len(json.loads(target.read_text(encoding="utf-8"))["nodes"]) == 8
+    for name in ("json", "csv"):
+        refused = keeper.run("export", name, "-o", folder)
+        assert refused.exit_code == 2
+        assert "is a folder" in refused.stderr
+    assert not list(tmp_path.glob("folder*/*"))
+    assert not list(tmp_path.glob("folder-*"))
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_neither_is_what_sqlite_keeps_beside_the_database(keeper, zoo, suffix):
+    beside = zoo.path.with_name(zoo.path.name + suffix)
+    refused = keeper.run("export", "json", "-o", beside)
+    assert refused.exit_code == 2
+    assert "part of the reader's database" in refused.stderr
+    assert not beside.exists()
+
+
 def test_the_readers_database_is_never_written_over(keeper, zoo, tmp_path):
     link = tmp_path / "innocent.json"
     link.symlink_to(zoo.path)
