@@ -46,10 +46,13 @@ def count(
 
     Repeated and unsorted assignments are fine; sorted ones without repeats, as a `Reading` has them, are fastest.
     """
-    rows = _kept(assignments, canonicaliser)
+    rows = _sorted_once(assignments)
+    keys_of = {tag: canonicaliser(tag) for tag in set(map(itemgetter(1), rows))}
+    if None in keys_of.values():
+        rows = [row for row in rows if keys_of[row[1]] is not None]
     newest = _newest_first(set(map(itemgetter(0), rows)), items or {})
     carried = _places_by_tag(rows, newest)
-    spellings = _tags_by_concept(carried, canonicaliser)
+    spellings = _tags_by_concept(carried, keys_of)
     places = {key: _merged([carried[tag] for tag in tags]) for key, tags in spellings.items()}
     keys = sorted(key for key, of_key in places.items() if len(of_key) >= min_items)
     shared_items = _shared_items_of_many if len(rows) > _MANY_ROWS else _shared_items
@@ -69,13 +72,8 @@ def count(
     )
 
 
-def _kept(assignments: Sequence[tuple[int, str]], canonicaliser: Canonicaliser) -> Sequence[tuple[int, str]]:
-    """The assignments whose tag counts, each once."""
-    rows = assignments
-    if not all(map(lt, rows, islice(rows, 1, None))):
-        rows = sorted(set(rows))
-    dropped = {tag for tag in set(map(itemgetter(1), rows)) if canonicaliser(tag) is None}
-    return [row for row in rows if row[1] not in dropped] if dropped else rows
+def _sorted_once(rows: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
+    return rows if all(map(lt, rows, islice(rows, 1, None))) else sorted(set(rows))
 
 
 def _newest_first(ids: Iterable[int], items: Mapping[int, Item]) -> list[int]:
@@ -96,10 +94,10 @@ def _places_by_tag(rows: Iterable[tuple[int, str]], newest: Sequence[int]) -> di
     return carried
 
 
-def _tags_by_concept(tags: Iterable[str], canonicaliser: Canonicaliser) -> dict[str, list[str]]:
+def _tags_by_concept(tags: Iterable[str], keys_of: Mapping[str, str | None]) -> dict[str, list[str]]:
     spellings: defaultdict[str, list[str]] = defaultdict(list)
     for tag in tags:
-        key = canonicaliser(tag)
+        key = keys_of[tag]
         if key is not None:
             spellings[key].append(tag)
     return spellings

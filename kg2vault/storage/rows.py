@@ -64,7 +64,7 @@ class _Tags(dict["bytes | None", "str | None"]):
             text = raw.decode("utf-8", "replace")
             if "\ufffd" in text and text.encode() != raw:
                 self.replaced.add(raw)
-            if all(unicodedata.category(character) in _NOTHING_TO_SEE for character in text):
+            if not (text.isprintable() and text.strip()) and all(unicodedata.category(character) in _NOTHING_TO_SEE for character in text):
                 text = None
         return self.setdefault(raw, text)
 

@@ -165,16 +165,12 @@ class _Decider:
     def _present(self, wanted: FilledNote, found: ObservedNote, entry: ManifestEntry | None) -> Action:
         state = EntryState.ORPHANED if wanted.id in self.layout.leaving else EntryState.LIVE
         known = entry or ManifestEntry(wanted.id, found.path)
-        base = replace(
-            known,
-            path=found.path,
-            size=found.size,
-            mtime_ns=found.mtime_ns,
-            state=state,
-            label=wanted.name,
-            last=wanted.last or known.last,
-            kept=wanted.kept,
-        )
+        last = wanted.last or known.last
+        now = (found.path, found.size, found.mtime_ns, state, wanted.name, last, wanted.kept)
+        base = known
+        if now != (known.path, known.size, known.mtime_ns, known.state, known.label, known.last, known.kept):
+            path, size, mtime_ns, state, label, last, kept = now
+            base = replace(known, path=path, size=size, mtime_ns=mtime_ns, state=state, label=label, last=last, kept=kept)
         text = found.text if found.text is not None else self.texts.get(found.path)
         if text is None:
             if found.path in self.layout.to_read:

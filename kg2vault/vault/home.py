@@ -89,12 +89,12 @@ def _joined(scene: Scene, key: str) -> str:
 
 def _new(scene: Scene) -> list[str]:
     """List the newest items of the 30 days before the newest one: a window that moves with the reading, not with the clock."""
-    dated = sorted(((scene.items[number].published, number) for number in scene.days), reverse=True)
-    if not dated:
+    if not scene.days:
         return []
-    newest = date.fromisoformat(scene.days[dated[0][1]])
+    newest = date.fromisoformat(max(scene.days.values()))
     start = (newest - timedelta(days=_NEW_DAYS)).isoformat() if newest.toordinal() > _NEW_DAYS else ""
-    recent = [number for published, number in dated if published[:10] >= start]
+    dated = sorted([(scene.items[number].published, number) for number, day in scene.days.items() if day >= start], reverse=True)
+    recent = [number for _, number in dated]
     lines = [line for number in recent[:_NEW_ITEMS] if (line := item_line(scene, number))]
     return [f"## New in the {_NEW_DAYS} days up to {newest.isoformat()}: {counted(len(recent), 'item')}", *lines] if lines else []
 

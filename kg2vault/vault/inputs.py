@@ -1,30 +1,45 @@
-"""What a concept's note is made from, as a digest: `Inputs`. Equal inputs give an equal note, so it need not be made again to know that.
+"""What a note is made from, as a digest: `Inputs`. Equal inputs give an equal note, so it need not be made again to know that.
 
-Layer 1, pure. Whatever `concept_note` looks at must be in here; a test changes graphs at random and holds the two together. What a note
-kept from the last run is not: kept numbers are here as they are shown, and kept suggestions never change a note that is made anew from
-what it was made from before.
+Layer 1, pure. Whatever `concept_note` and `community_note` look at must be in here; a test changes graphs at random and holds the two
+together. What a note kept from the last run is not: kept numbers are here as they are shown, and kept suggestions never change a note that
+is made anew from what it was made from before.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import cached_property
 
 from kg2vault import __version__
-from kg2vault.graph.model import Concept
+from kg2vault.graph.model import Community, Concept, Item
 from kg2vault.vault.concept_note import shown_numbers
 from kg2vault.vault.scene import Scene, community_id, concept_id, feed_id, item_id
 
 
 class Inputs:
-    """The inputs of the concept notes of one scene."""
+    """The inputs of the notes of concepts and communities in one scene."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._items: dict[int, bytes] = {}
+        self._concepts: dict[str, bytes] = {}
 
     def of(self, concept: Concept) -> bytes:
         """Return the digest of everything a concept's note depends on but the paths of the notes it links to."""
+        known = self._concepts.get(concept.key)
+        if known is None:
+            known = self._concepts[concept.key] = self._of(concept)
+        return known
+
+    def of_community(self, community: Community) -> bytes:
+        """Return the same for a community's note, which says nothing but what is made from its name and what its members' notes are."""
+        concepts = self._scene.graph.concepts
+        state = hashlib.blake2b(_digest(community.id, community.name, self._scene.community_label(community)), digest_size=12)
+        state.update(b"".join([self.of(concepts[key]) for key in community.members]))
+        return state.digest()
+
+    def _of(self, concept: Concept) -> bytes:
         scene, key = self._scene, concept.key
         metrics = scene.graph.metrics[key]
         facts = (key, concept.label, concept.spellings, metrics.degree, metrics.strength, shown_numbers(scene, key))
@@ -44,12 +59,27 @@ class Inputs:
         ids = [concept_id(other) for other, _ in scene.graph.neighbours[concept.key]]
         if concept.key in scene.community_of:
             ids.append(community_id(scene.community_of[concept.key].id))
+        return [*ids, *self._reading(concept)]
+
+    def linked_from_community(self, community: Community) -> list[str]:
+        """Return the ids of the notes to which a community's note links, and of more that its members link to."""
+        concepts, home_of = self._scene.graph.concepts, self._scene.community_of
+        ids = dict.fromkeys(concept_id(key) for key in community.members)
+        for key in community.members:
+            near = self._scene.graph.neighbours[key]
+            ids.update(dict.fromkeys(community_id(home_of[other].id) for other, _ in near if other in home_of))
+            ids.update(dict.fromkeys(self._reading(concepts[key])))
+        return [*ids]
+
+    def _reading(self, concept: Concept) -> Iterator[str]:
+        """Yield the ids of the notes of items and feeds that are linked to."""
+        scene = self._scene
         if scene.settings.items or scene.settings.feeds:
             for number in concept.item_ids[: scene.settings.recent_items]:
                 item = scene.items.get(number)
-                ids.append(item_id(number))
-                ids += [feed_id(item.feed_id)] if item is not None and item.feed_id is not None else []
-        return ids
+                yield item_id(number)
+                if item is not None and item.feed_id is not None:
+                    yield feed_id(item.feed_id)
 
     @cached_property
     def _settings(self) -> bytes:
@@ -84,13 +114,19 @@ class Inputs:
         if known is None:
             item = self._scene.items.get(number)
             feed = self._feeds.get(item.feed_id, b"") if item is not None and item.feed_id is not None else b""
-            seen = (number, item.title, item.url, item.published) if item is not None else (number,)
-            known = self._items[number] = repr(seen).encode("utf-8", "surrogatepass") + feed
+            known = self._items[number] = _item_text(number, item).encode("utf-8", "surrogatepass") + feed
         return known
 
     @cached_property
     def _feeds(self) -> dict[int, bytes]:
         return {feed.id: _digest(feed.id, feed.title, feed.url) for feed in self._scene.feeds.values()}
+
+
+def _item_text(number: int, item: Item | None) -> str:
+    """Return what is known of an item, in a form in which no title can imitate a boundary."""
+    if item is None:
+        return f"{number} "
+    return f"{number} {len(item.title)} {len(item.url)} {len(item.published)} {item.title}{item.url}{item.published}"
 
 
 def _digest(*facts: object) -> bytes:

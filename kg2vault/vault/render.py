@@ -35,6 +35,7 @@ class DesiredNotes(Mapping[str, DesiredNote]):
             self._makers[community_id(community.id)] = partial(community_note, scene, community)
         self._makers[HOME] = partial(home_note, scene)
         self._made = {note.id: note for note in reading_notes(scene)}
+        self._communities = {community_id(community.id): community for community in graph.communities}
         self._order = [*self._makers, *self._made]
         self._inputs = Inputs(scene)
 
@@ -55,11 +56,15 @@ class DesiredNotes(Mapping[str, DesiredNote]):
 
     def made_from(self, note_id: str, paths: Mapping[str, str]) -> str:
         """Return a digest of all that a note depends on, the paths of the notes it links to included; "" where nobody keeps account."""
-        concept = self._concepts.get(note_id)
-        if concept is None:
+        concept, community = self._concepts.get(note_id), self._communities.get(note_id)
+        if concept is not None:
+            inputs, linked = self._inputs.of(concept), self._inputs.linked(concept)
+        elif community is not None:
+            inputs, linked = self._inputs.of_community(community), self._inputs.linked_from_community(community)
+        else:
             return ""
-        state = hashlib.blake2b(self._inputs.of(concept), digest_size=12)
-        state.update("\0".join([paths.get(other, "") for other in self._inputs.linked(concept)]).encode("utf-8", "surrogatepass"))
+        state = hashlib.blake2b(inputs, digest_size=12)
+        state.update("\0".join([paths.get(other, "") for other in linked]).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
 

@@ -80,7 +80,7 @@ def test_every_note_that_is_linked_to_is_among_those_whose_path_counts(rows, ask
     for note_id in notes:
         text = "".join([*notes[note_id].regions.values(), *map(str, notes[note_id].properties.values())])
         for linked_id in notes:
-            if note_id.startswith("concept/") and f"\x1e{linked_id}\x1f" in text:
+            if notes.made_from(note_id, {}) and f"\x1e{linked_id}\x1f" in text:
                 moved = {linked_id: "elsewhere.md"}
                 assert notes.made_from(note_id, moved) != notes.made_from(note_id, {})
 
@@ -100,6 +100,15 @@ def test_what_a_note_kept_changes_neither_it_nor_what_it_is_made_from(rows, aske
 @pytest.mark.parametrize("note_id", ["home", "community/x", "nobody"])
 def test_other_notes_are_always_made(note_id):
     assert notes_of(linked(*clique("a", 3))).made_from(note_id, {}) == ""
+
+
+def test_a_community_is_made_again_when_one_of_its_members_is():
+    before = linked(*clique("a", 4), *clique("b", 4), ("a0", "b0", 2))
+    after = linked(*clique("a", 4), *clique("b", 4), ("a0", "b0", 2), ("a0", "a1", 1))
+    one, other = notes_of(before), notes_of(after, before=Before({key: note.kept for key, note in notes_of(before).items()}))
+    communities = [key for key in one if key.startswith("community/")]
+    changed = [key for key in communities if one.made_from(key, {}) != other.made_from(key, {})]
+    assert (len(communities), len(changed)) == (2, 1)
 
 
 def test_one_more_shared_item_is_the_business_of_two_concepts():
