@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.daemon.real_world import RealWorld
 from tests.daemon.world import World
 
 
@@ -9,3 +10,9 @@ from tests.daemon.world import World
 def world(tmp_path):
     (tmp_path / "world").mkdir()
     return World(tmp_path / "world")
+
+
+@pytest.fixture
+def real_world(tmp_path, topics):
+    (tmp_path / "world").mkdir()
+    return RealWorld(tmp_path / "world", topics)
