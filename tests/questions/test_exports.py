@@ -41,6 +41,18 @@ HOSTILE = [
     "#quot;]]",
     "\U0001f9ea \u05e2\u05d1\u05e8\u05d9\u05ea \u202e",
     "n\u00e9e",
+    "%%{init: {'theme': 'dark'}}%%",
+    "style n0 fill:#f00",
+    "click n0 call alert()",
+    "\\N",
+    "\\\\u0027",
+    "/* comment",
+    "${name}",
+    "\"\"",
+    "-x",
+    "subgraph",
+    "\x85next line",
+    "\ufdd0 non-character",
 ]
 
 

@@ -165,7 +165,7 @@ def test_the_server_follows_the_database_and_says_what_lags(keeper, tmp_path, zo
 
 
 def test_nothing_but_json_rpc_reaches_standard_output(keeper):
-    """Also when the alias table is broken, the process is told to be talkative, and a line is no JSON at all."""
+    """Also when the alias table is broken, the process is told to be talkative and to warn, and a line is no JSON at all."""
     messages = [
         {
             "jsonrpc": "2.0",
@@ -181,7 +181,14 @@ def test_nothing_but_json_rpc_reaches_standard_output(keeper):
     (keeper.cwd / "aliases.yaml").write_text("aliases: [", encoding="utf-8")
     command = [sys.executable, "-m", "kg2vault", *keeper.options, "-vv", "--json", "mcp"]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=keeper.cwd, text=True, bufsize=1
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=keeper.cwd,
+        env={**os.environ, "PYTHONWARNINGS": "always"},
+        text=True,
+        bufsize=1,
     )
     answers, waiting = [], {message["id"] for message in messages if "id" in message}
     for message in messages:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg2vault import kg
+from kg2vault import kg, materialising
 from kg2vault.errors import SourceDenied, SourceSchema
 from kg2vault.graph.typed import concept_name
 from kg2vault.materialising import materialise, materialize_if_enabled
@@ -385,3 +385,29 @@ def test_a_database_in_memory_will_do(zoo):
         assert not kg.is_stale(conn)
         assert not kg.rebuild(conn)["changed"]
         assert not conn.in_transaction
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_a_second_rebuild_leaves_the_file_as_it_is_while_somebody_reads(keeper, zoo, mode):
+    with closing(sqlite3.connect(zoo.path, isolation_level=None)) as reader:
+        reader.execute(f"PRAGMA journal_mode = {mode}")
+        assert keeper.json("rebuild", "--confirm")["data"]["changed"]
+        reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        before = zoo.path.read_bytes()
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM kg_nodes").fetchone() == (8 + 21 + 1,)
+        again = keeper.json("rebuild", "--confirm")
+        assert (again["ok"], again["data"]["changed"]) == (True, False)
+        assert zoo.path.read_bytes() == before
+
+
+def test_a_writer_that_does_not_let_go_is_named_and_nothing_is_written(keeper, zoo, monkeypatch):
+    monkeypatch.setattr(materialising, "BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(zoo.path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        envelope = keeper.json("rebuild", "--confirm")
+        assert (envelope["exit_code"], envelope["data"]) == (3, {})
+        assert "locked" in envelope["problems"][0]["message"]
+        writer.execute("ROLLBACK")
+    assert rows(zoo.path, "SELECT count(*) FROM sqlite_master WHERE name = 'kg_nodes'") == [(0,)]
+    assert keeper.json("rebuild", "--confirm")["ok"]

@@ -7,6 +7,7 @@ import pytest
 
 from kg2vault import asking, graphs, standing
 from kg2vault.graph.model import KnowledgeGraph
+from kg2vault.materialising import materialise
 from kg2vault.standing import Follower
 from kg2vault.storage import file_token
 from kg2vault.storage.graph_cache import GraphCache, Remembered
@@ -87,6 +88,22 @@ def test_settings_and_aliases_count_too(zoo, tmp_path):
     assert path_of(follower.stand(settings)) == ["ant", "cat", "dog", "fox", "hen"]
     config.write_text("graph:\n  min_weight: 4\n", encoding="utf-8")
     assert len(follower.stand(settings_for(zoo.path, tmp_path, config=config)).graph.edges) == 1
+
+
+def test_tables_made_with_other_aliases_or_thresholds_lag_until_they_are_made_again(zoo, tmp_path):
+    aliases = tmp_path / "a.yaml"
+    aliases.write_text("aliases: {}\n", encoding="utf-8")
+    settings, follower = settings_for(zoo.path, tmp_path, aliases=aliases), Follower(tmp_path / "cache")
+    assert follower.stand(settings).lagging == ()  # never made: nothing that could lag
+    materialise(settings, confirm=True)
+    assert follower.stand(settings).lagging == ()
+    aliases.write_text("aliases: {gnu: fox}\n", encoding="utf-8")
+    assert follower.stand(settings).lagging == ("tables",)
+    assert asking.health(follower.stand(settings)).data["stale"]
+    materialise(settings, confirm=True)
+    assert follower.stand(settings).lagging == ()
+    zoo.run("UPDATE items SET title = 'no part of any table'")
+    assert follower.stand(settings).lagging == ()
 
 
 def test_two_databases_are_not_mixed_up(zoo, tmp_path):
