@@ -38,7 +38,10 @@ def _sizes(measured: Sequence[Measured]) -> str:
     rows = []
     for corpus in measured:
         cells = [corpus.size.get(name) for name in names]
-        shown = [("–" if cell is None else f"{cell / 1e6:.1f}" if "bytes" in name else f"{cell:,}") for name, cell in zip(names, cells)]
+        shown = [
+            ("–" if cell is None else f"{cell / 1e6:.1f}" if "bytes" in name else f"{cell:,}")
+            for name, cell in zip(names, cells, strict=True)
+        ]
         rows.append([corpus.name, *shown])
     return _table(head, rows)
 
@@ -78,7 +81,7 @@ def _growth(generated: Sequence[Measured]) -> str:
     time, memory = growth(generated, lambda corpus: corpus.seconds("graph")), growth(generated, lambda corpus: corpus.peak("graph"))
     if time is None or memory is None:
         return ""
-    return f"From the smallest to the largest generated corpus the graph's time grows as rows^{time:.2f}, its peak of memory as rows^{memory:.2f}."
+    return f"From the smallest to the largest generated corpus the graph's time grows as rows^{time:.2f}, its peak as rows^{memory:.2f}."
 
 
 def _verdicts(measured: Sequence[Measured]) -> str:
