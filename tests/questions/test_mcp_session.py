@@ -164,6 +164,17 @@ def test_the_server_follows_the_database_and_says_what_lags(keeper, tmp_path, zo
     assert back["ok"]
 
 
+def test_calls_made_at_once_are_answered_each_as_if_alone(keeper, tmp_path):
+    questions = [("kg_path", {"source": "ant", "target": "fox"}), ("kg_health", {}), ("kg_neighbors", {"node": "dog"})] * 3
+
+    async def story(session):
+        alone = [await call(session, name, **arguments) for name, arguments in questions]
+        return alone, await asyncio.gather(*(call(session, name, **arguments) for name, arguments in questions))
+
+    alone, at_once = in_session(keeper, tmp_path, story)
+    assert at_once == alone
+
+
 def test_nothing_but_json_rpc_reaches_standard_output(keeper):
     """Also when the alias table is broken, the process is told to be talkative and to warn, and a line is no JSON at all."""
     messages = [
