@@ -51,7 +51,7 @@ def _folder(standing: Standing) -> Check:
     vault = standing.settings.vault()
     for folder in (vault, vault / standing.settings.folder, vault / STATE_FOLDER):
         if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
-            return red("vault", f"{folder} cannot be written.", "Give yourself write permission on it.")
+            return red("vault", f"{folder} cannot be written.", "Give yourself write permission on it, or mount its drive for writing.")
     try:
         free = shutil.disk_usage(vault).free
     except OSError:

@@ -59,7 +59,8 @@ class VaultDir:
         if not target.is_relative_to(self.root.resolve()):
             raise VaultError(f"{folder!r} leads out of the vault, to {target}. Choose a folder inside it (vault.folder).", path=str(target))
         if writing and not os.access(self.root, os.W_OK | os.X_OK):
-            raise VaultError(f"The vault {self.root} cannot be written. Give yourself write permission.", path=str(self.root))
+            way = "Give yourself write permission, or mount its drive for writing."
+            raise VaultError(f"The vault {self.root} cannot be written. {way}", path=str(self.root))
 
     def scan(self, known: Mapping[str, tuple[int, int, str]], strangers: Mapping[str, tuple[int, int]] | None = None) -> Scan:
         """Walk the vault. `known` gives (size, mtime in ns, id) of notes by path; those unchanged are not read again."""

@@ -128,7 +128,15 @@ def test_a_commit_that_only_touches_the_wal_of_a_database_held_open_is_seen(quic
         wait_for(lambda: daemon.state.syncs == 2, "the end of that sync")
         time.sleep(1.2)  # two polls: our own reading must not have woken us
         assert (daemon.state.syncs, daemon.state.looks) == (2, 0)
-    writer.close()
+        with writer:
+            writer.execute("UPDATE items SET title = 'The last words' WHERE id = 5")
+        writer.close()  # which empties the wal into the database and removes it: one change for us, or two
+        wait_for(lambda: note_says(vault, "web", "The last words"), "the last title")
+        wait_for(lambda: daemon.state.syncs == 3, "the end of that sync")
+        time.sleep(1.2)
+        assert daemon.state.syncs == 3
+        assert daemon.state.looks <= 1
+    assert [path.name for path in topics.path.parent.iterdir()] == [topics.path.name], "reading a resting database leaves no file behind"
 
 
 @pytest.mark.slow
@@ -322,7 +330,8 @@ def test_a_reader_at_work_ends_in_a_vault_that_is_right_soon_after_and_then_ther
         verified = reader.process("verify")
         assert verified.returncode == 0, verified.stderr
         assert syncs <= commits / 10
-        assert lag <= still_busy + 2.0 + 1.0 + seconds, "a commit during a sync waits for its end"
+        # The quiet period and a second; a machine that takes longer than that second for a sync, or to end the one before, may do so.
+        assert lag <= max(still_busy, 2.0) + max(1.0, seconds + 0.5)
 
         before, used = daemon.state, daemon.processor_seconds()
         time.sleep(60)
@@ -334,6 +343,26 @@ def test_a_reader_at_work_ends_in_a_vault_that_is_right_soon_after_and_then_ther
         assert daemon.end() == 128 + signal.SIGTERM
     print(f"{commits} commits, {syncs} syncs, last {lag:.2f} s later, {seconds:.2f} s of it sync and {still_busy:.2f} s the one before")
     print(f"idle for 60 s: {used:.2f} s CPU, {memory:.1f} MB")
+
+
+@pytest.mark.slow
+def test_a_signal_in_the_middle_of_the_first_sync_leaves_whole_notes_and_the_next_start_writes_the_others(reader, vault):
+    def notes():
+        return [path for path in vault.rglob("*.md") if ".kg2vault" not in path.parts]
+
+    with watching(reader) as daemon:
+        wait_for(lambda: len(notes()) > 20, "the first notes")
+        assert daemon.end() == 128 + signal.SIGTERM
+        state = daemon.state
+    written = notes()
+    assert 20 < len(written) < 700, "it did not go on to the end"
+    assert all(path.read_text().rstrip().endswith(" %%") for path in written)
+    assert not list(vault.rglob(".kg2vault-*"))
+    assert (state.fault, state.syncing_since, state.syncs) == ({}, "", 0)
+    assert reader.json("conflicts")["data"]["waiting"] == 0
+    with watching(reader) as daemon:
+        daemon.ready()
+    assert reader.process("verify").returncode == 0
 
 
 @pytest.mark.slow
