@@ -10,13 +10,16 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 from kg2vault.checking import Check, green, red, yellow
 from kg2vault.deciding import View
 from kg2vault.errors import ManifestError
 from kg2vault.recording import manifest_digest
 from kg2vault.status import Standing
+from kg2vault.storage.daemon_lock import DaemonLock
 from kg2vault.storage.lock import VaultLock
+from kg2vault.storage.state_file import DaemonFile, RunFile
 from kg2vault.storage.vault_dir import STATE_FOLDER
 from kg2vault.sync.manifest import EntryState
 from kg2vault.sync.observed import text_of
@@ -123,7 +126,7 @@ def _links(standing: Standing, view: View) -> Iterator[Check]:
 
 
 def _device(standing: Standing) -> Check:
-    vault, run, name = standing.settings.vault(), standing.run, "devices"
+    vault, name = standing.settings.vault(), "devices"
     way = "Let one device write the vault and the others only read it: run no kg2vault service there."
     copies = [path.name for path in sorted((vault / STATE_FOLDER).glob("*.json")) if _CONFLICT_COPY.search(path.stem)]
     if copies:
@@ -135,13 +138,18 @@ def _device(standing: Standing) -> Check:
     holder = VaultLock(vault).holder()
     if holder is not None and holder.host != socket.gethostname():
         return red(name, f"{holder} on {holder.host} says that it is writing this vault.", way)
-    if run is not None and run.manifest and manifest_digest(vault) not in (None, run.manifest) and not _is_syncing(standing):
+    if not _is_ours(vault):
         return yellow(name, "The manifest is not as this machine left it: another device wrote it, or a sync here was cut short.", way)
     return green(name, "Only this machine writes the vault.")
 
 
-def _is_syncing(standing: Standing) -> bool:
-    return VaultLock(standing.settings.vault()).holder() is not None
+def _is_ours(vault: Path) -> bool:
+    """Tell whether the manifest is as a sync here left it, or is just leaving it; looks anew, since one may have ended by now."""
+    daemon = DaemonFile(vault).load()
+    if VaultLock(vault).holder() is not None or (daemon is not None and daemon.syncing_since and DaemonLock(vault).is_held()):
+        return True
+    run = RunFile(vault).load()
+    return run is None or not run.manifest or manifest_digest(vault) in (None, run.manifest)
 
 
 def _size(standing: Standing) -> Check:

@@ -403,6 +403,16 @@ def test_a_second_device_shows_by_its_copies_its_lock_and_its_manifest(terminal,
     assert level(checks(), "devices") == "green"
 
 
+def test_a_sync_that_is_ending_at_this_moment_is_not_taken_for_another_device(terminal, vault, checks, living):
+    terminal.sync()
+    run = RunFile(vault).load()
+    RunFile(vault).save(replace(run, manifest="of the sync before"))
+    living(syncing_since=stamp())
+    assert level(checks(), "devices") == "green"
+    living()
+    assert level(checks(), "devices") == "yellow"
+
+
 def test_resolving_and_restoring_by_hand_is_not_taken_for_another_device(terminal, topics, checks):
     terminal.sync()
     terminal.note("django").unlink()
