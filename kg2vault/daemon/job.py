@@ -6,6 +6,7 @@ does the death of the process that started it. What it prints holds counts and p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -90,10 +91,11 @@ def _bug(what: str) -> OperationResult:
 
 def _import_everything() -> None:
     """Load what a sync needs before the job is there: the daemon starts this process when the quiet period begins, not when it ends."""
-    import graspologic_native  # noqa: F401
-    import rustworkx  # noqa: F401
+    with contextlib.suppress(Exception):  # what is missing is for the sync to report
+        import graspologic_native  # noqa: F401
+        import rustworkx  # noqa: F401
 
-    from kg2vault import syncing  # noqa: F401
+        from kg2vault import syncing  # noqa: F401
 
 
 def main() -> None:

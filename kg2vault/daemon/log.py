@@ -48,7 +48,7 @@ class DaemonLog:
         """Write that a complaint is over, and how often it came without being written."""
         said = self._said.pop(topic, None)
         if said is not None and said[2]:
-            self._logger.info("Over after %d more times: %s", said[2], said[0])
+            self._logger.info("Over after %d more %s: %s", said[2], "time" if said[2] == 1 else "times", said[0])
 
     def keep_to(self, topics: set[str], prefix: str) -> None:
         """Settle every topic that begins with `prefix` and is not among `topics`."""

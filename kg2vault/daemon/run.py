@@ -52,12 +52,12 @@ def watch(options: Options, place: Place, manner: Manner) -> int:
     while True:
         try:
             inforce = InForce(options, place)
+            vault = inforce.settings.vault()
+            with DaemonLock(vault).hold(_say_that_we_wait(inforce, manner) if manner.patient else None):
+                ending = _serve(inforce, vault, manner)
         except ConfigError as error:
             _leave_word(options, error)
             raise
-        vault = inforce.settings.vault()
-        with DaemonLock(vault).hold(_say_that_we_wait(inforce, manner) if manner.patient else None):
-            ending = _serve(inforce, vault, manner)
         if ending.upgraded:
             sys.stderr.flush()
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -67,7 +67,7 @@ def test_another_error_about_the_same_thing_is_written_at_once(log_file):
     for complaint in ("locked", "locked", "missing", "locked"):
         log.complain("sync", complaint)
     assert [line.split(" ", 3)[3] for line in path.read_text().splitlines()] == [
-        "locked", "Over after 1 more times: locked", "missing", "locked",
+        "locked", "Over after 1 more time: locked", "missing", "locked",
     ]  # fmt: skip
 
 

@@ -193,17 +193,24 @@ def test_a_bad_config_ends_it_at_once_and_under_launchd_with_success(quick, monk
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_service_with_a_bad_config_leaves_word_of_why_it_is_not_there(quick, monkeypatch):
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("watch:\n  quiet_seconds: never\n", "quiet_seconds must be a number"),
+        ("watch:\n  log_file: /dev/null/daemon.log\n", "daemon.log cannot be written"),
+    ],
+)
+def test_a_service_with_a_bad_config_leaves_word_of_why_it_is_not_there(quick, monkeypatch, bad, words):
     config = Path(quick.more[1])
     good = config.read_text()
-    config.write_text("watch:\n  quiet_seconds: never\n")
+    config.write_text(bad)
     monkeypatch.setenv("KG2VAULT_SERVICE", "launchd")
     assert quick.run("watch").exit_code == 0
     config.write_text(good)
     shown = quick.run("status")
     assert shown.exit_code == 1
     assert "because: " in shown.stdout
-    assert "quiet_seconds must be a number" in shown.stdout
+    assert words in shown.stdout
 
 
 def test_a_service_waits_its_turn_while_a_daemon_in_a_terminal_has_the_vault(quick, vault):
