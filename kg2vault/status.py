@@ -50,9 +50,15 @@ class Standing:
 
     @property
     def fault(self) -> Mapping[str, Any]:
-        """What stands in the daemon's way, or ended it; empty when nothing does, and when a daemon that is gone said so before it went."""
-        daemon = self.daemon
-        if daemon is None or not (self.alive or (daemon.stopped and 0 < daemon.exit_code < 128)):
+        """What stands in the daemon's way, or ended it.
+
+        Empty when nothing does, when a daemon that is gone said so before it went, and when a sync has succeeded since it ended.
+        """
+        daemon, run = self.daemon, self.run
+        if daemon is None:
+            return {}
+        ended_by_it = daemon.stopped and 0 < daemon.exit_code < 128 and not (run is not None and run.at > daemon.stopped)
+        if not (self.alive or ended_by_it):
             return {}
         return daemon.fault
 

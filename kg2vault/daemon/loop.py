@@ -88,7 +88,7 @@ class Daemon:
         self._signal: int | None = None
         self._ending: Ending | None = None
         self._seen: str | None = None
-        self._kept: str | None = None  # the vault's record as the last sync left it
+        self._kept: str | None = None  # the vault's record as the last sync left or found it
         self._restarts: list[float] = []
         self.pacer = Pacer(pace_of(self._config), ports.now(), ports.wall(), ports.random)
         self._files = self._files_to_watch()
@@ -245,6 +245,7 @@ class Daemon:
     def _failed(self, code: int, problem: Mapping[str, Any]) -> None:
         wait = self.pacer.failed(self.ports.now())
         message = " ".join(str(part) for part in (problem.get("message"), problem.get("hint")) if part)
+        self._kept = self.ports.kept(self._vault)
         self.diary.note(syncing_since="")
         self.diary.fault("fault", problem, self.pacer.tries)
         self.log.complain("sync", message)

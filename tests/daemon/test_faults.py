@@ -115,8 +115,10 @@ def test_a_vault_that_is_away_is_missed_within_a_poll_and_looked_at_when_it_is_b
     away = world.folder / "away"
     world.at(50, lambda: world.vault.rename(away))
     world.at(130, lambda: world.look("during"))
-    world.at(200, lambda: away.rename(world.vault))
+    world.at(250, lambda: away.rename(world.vault))
+    world.at(310, lambda: world.look("after"))
     world.run(600)
+    assert world.seen["after"][1].fault == {}, "the poll sees it come back, before the next attempt would be due"
     assert world.seen["during"][1].fault["code"] == "vault"
     assert "is its drive mounted?" in world.seen["during"][1].fault["message"]
     assert world.state.fault == {}

@@ -325,12 +325,30 @@ def test_a_daemon_that_stopped_for_a_reason_is_red_and_one_that_a_person_stopped
         "since": stamp(9),
         "tries": 1,
     }
-    DaemonFile(vault).save(alive(stopped=stamp(5), exit_code=5, fault=fault))
+    DaemonFile(vault).save(alive(stopped=stamp(-5), exit_code=5, fault=fault))
     found = checks()
     assert level(found, "daemon") == "red"
     assert found["daemon"]["hint"] == "Rebuild it."
     DaemonFile(vault).save(alive(stopped=stamp(5), exit_code=143))
     assert level(checks(), "daemon") == "yellow"
+
+
+def test_what_ended_a_daemon_is_over_when_a_sync_has_succeeded_since(terminal, vault, checks):
+    terminal.sync()
+    fault = {
+        "code": "manifest",
+        "message": "The manifest is damaged.",
+        "hint": "Rebuild it.",
+        "path": None,
+        "since": stamp(100),
+        "tries": 1,
+    }
+    DaemonFile(vault).save(alive(fault=fault, stopped=stamp(100), exit_code=5))
+    assert terminal.run("status").exit_code == 0
+    assert "because" not in terminal.run("status").stdout
+    assert level(checks(), "daemon") == "yellow"
+    DaemonFile(vault).save(alive(fault=fault, stopped=stamp(-100), exit_code=5))
+    assert "because: The manifest is damaged." in terminal.run("status").stdout
 
 
 def test_a_daemon_with_a_fault_an_old_version_or_broken_settings_says_so(terminal, checks, living):
