@@ -6,17 +6,16 @@ the order of keys is taken, and ties in a ranking go to the smaller key.
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kg2vault.graph.aliases import AliasTable, Canonicaliser, clean_spelling, fold_key, spelling_key
+from kg2vault.graph.closeness import Closeness
 from kg2vault.graph.model import Concept, KnowledgeGraph
 
 METRICS = ("degree", "betweenness", "strength", "pagerank")
 _MOST_OFFERED = 5
-_BILLION = 1_000_000_000
 _LIKENESS = 0.72  # of difflib: one or two wrong letters in a word, not another word
 
 
@@ -86,26 +85,8 @@ def central(graph: KnowledgeGraph, metric: str = "degree", limit: int = 10) -> t
 
 
 def suggestions(graph: KnowledgeGraph, key: str, limit: int = 3) -> tuple[tuple[str, float], ...]:
-    """Return concepts that are not linked to this one but share neighbours with it, best first.
-
-    Scored by Adamic and Adar 2003: each shared neighbour counts 1 / ln(its degree), so that sharing a hub says little. Added up in whole
-    billionths, which come out the same in any order and on any machine.
-    """
-    near = [other for other, _ in graph.neighbours.get(key, ())]
-    shares: dict[str, int] = {}
-    for middle in near:
-        around = graph.neighbours[middle]
-        if len(around) > 1:
-            share = round(_BILLION / math.log(len(around)))
-            for other, _ in around:
-                shares[other] = shares.get(other, 0) + share
-    for linked in (key, *near):
-        shares.pop(linked, None)
-    if limit <= 0 or not shares:
-        return ()
-    least = sorted(shares.values(), reverse=True)[:limit][-1]
-    best = sorted([score for score in shares.items() if score[1] >= least], key=lambda score: (-score[1], score[0]))[:limit]
-    return tuple((other, share / _BILLION) for other, share in best)
+    """Return concepts that are not linked to this one but share neighbours with it, best first, scored as `Closeness` tells."""
+    return Closeness(graph.neighbours).of(key, limit)
 
 
 def _names(concept: Concept) -> tuple[str, ...]:

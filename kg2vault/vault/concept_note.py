@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kg2vault.graph.model import Community, Concept
-from kg2vault.graph.queries import suggestions
 from kg2vault.vault import numbers, weights
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.paths import name_key, note_stems
@@ -108,7 +107,7 @@ def _bridges(scene: Scene, key: str, community: Community | None) -> str:
 def _fits(scene: Scene, key: str) -> tuple[str, ...]:
     """Return the concepts that are not linked to this one but share its neighbours, by key."""
     before = scene.kept(concept_id(key)).get("fits", "").split("\n")
-    scored = suggestions(scene.graph, key, _FITS_LOOKED_AT)
+    scored = scene.closeness.of(key, _FITS_LOOKED_AT)
     ranked = sorted(scored, key=lambda found: (-found[1] * (_LOYALTY if found[0] in before else 1), found[0]))
     return tuple(sorted(other for other, _ in ranked[:_FITS]))
 

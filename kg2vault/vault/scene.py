@@ -15,6 +15,7 @@ from typing import cast
 
 from kg2vault.config import LinksConfig
 from kg2vault.graph.backbone import Mode, Pair, backbone
+from kg2vault.graph.closeness import Closeness
 from kg2vault.graph.model import Community, Feed, Item, KnowledgeGraph
 from kg2vault.vault import escape, numbers, weights
 from kg2vault.vault.paths import name_key, obsidian_tag
@@ -61,6 +62,7 @@ class Scene:
     betweenness: Mapping[str, float]  # as shown
     bands: weights.Bands | None
     heaviest: int
+    closeness: Closeness
     lines: dict[int, str] = field(default_factory=dict)  # of items, as far as they were asked for: most items are in several notes
 
     @property
@@ -118,6 +120,7 @@ def set_scene(
         },
         bands=bands_of(graph, links, before.bands),
         heaviest=max((edge.weight for edge in graph.edges), default=1),
+        closeness=Closeness(graph.neighbours),
     )
 
 
