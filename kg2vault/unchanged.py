@@ -81,13 +81,21 @@ def digest(arguments: list[str], vault: str, databases: list[str], settings: lis
     `lines` is what `walk` gave, for those who need it themselves.
     """
     root = os.path.realpath(vault)
-    if not os.access(root, os.W_OK | os.X_OK):
+    if not os.access(root, os.W_OK | os.X_OK) or _is_inside_another(root):
         raise UnusualError(root)
     parts = [*_call(arguments), __version__, sys.version, program_stamp(), root]
     parts += [f"{path} {content(path)!r}" for path in (*settings, *(f"{root}/{name}" for name in WHOLE_FILES))]
     parts += [_database(path) for path in databases]
     parts += [manifest_stamp(root), str(os.path.isdir(f"{root}/.obsidian")), *(lines if lines is not None else walk(root))]
     return _hash(parts, 24)
+
+
+def _is_inside_another(root: str) -> bool:
+    while (folder := os.path.dirname(root)) != root:
+        if os.path.lexists(f"{folder}/{STATE}/manifest.json"):
+            return True
+        root = folder
+    return False
 
 
 def content(path: str) -> bytes | None:

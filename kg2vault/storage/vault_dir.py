@@ -55,12 +55,25 @@ class VaultDir:
             raise VaultError(f"The vault {self.root} cannot be opened: {error.strerror}.{denied(error)}", path=str(self.root)) from error
         if not is_folder:
             raise VaultError(f"The vault {self.root} is a file, not a folder. Correct vault.path.", path=str(self.root))
-        target = (self.root / folder).resolve()
-        if not target.is_relative_to(self.root.resolve()):
-            raise VaultError(f"{folder!r} leads out of the vault, to {target}. Choose a folder inside it (vault.folder).", path=str(target))
+        self._check_folder(folder)
+        outer = outer_vault(self.root.resolve()) if writing else None
+        if outer is not None:
+            way = f"Set vault.path to {outer}, or remove {outer}/{STATE_FOLDER} to give that vault up."
+            why = "which kg2vault writes already: every note would be there twice"
+            raise VaultError(f"The vault {self.root} lies inside the vault {outer}, {why}. {way}", path=str(self.root))
         if writing and not os.access(self.root, os.W_OK | os.X_OK):
             way = "Give yourself write permission, or mount its drive for writing."
             raise VaultError(f"The vault {self.root} cannot be written. {way}", path=str(self.root))
+
+    def _check_folder(self, folder: str) -> None:
+        root, target = self.root.resolve(), (self.root / folder).resolve()
+        if not target.is_relative_to(root):
+            raise VaultError(f"{folder!r} leads out of the vault, to {target}. Choose a folder inside it (vault.folder).", path=str(target))
+        if target != root / folder:
+            way = "Name the folder itself (vault.folder): notes behind a link are not looked at."
+            raise VaultError(f"{folder!r} in the vault is a link to {target}. {way}", path=str(target))
+        if os.path.lexists(target) and not target.is_dir():
+            raise VaultError(f"{target} is a file, not a folder. Rename it, or choose another vault.folder.", path=str(target))
 
     def scan(self, known: Mapping[str, tuple[int, int, str]], strangers: Mapping[str, tuple[int, int]] | None = None) -> Scan:
         """Walk the vault. `known` gives (size, mtime in ns, id) of notes by path; those unchanged are not read again."""
@@ -155,8 +168,11 @@ class VaultDir:
     def _stay_inside(self, folder: Path) -> None:
         if folder in self._inside:
             return
-        if not folder.resolve().is_relative_to(self.root.resolve()):
+        root, real = self.root.resolve(), folder.resolve()
+        if not real.is_relative_to(root):
             raise OSError(errno.EXDEV, "its folder is a link that leads out of the vault", str(folder))
+        if real != root / folder.relative_to(self.root):
+            raise OSError(errno.EXDEV, "its folder is a link, and notes behind a link are not looked at", str(folder))
         self._inside.add(folder)
 
     def _temp(self, target: Path) -> Path:
@@ -230,7 +246,8 @@ class _Walk:
         elif name.endswith(".icloud") and len(name) > len("..icloud"):
             real = prefix + name[1 : -len(".icloud")]
             self.paths.append(real)
-            self.unavailable.append(real)
+            if real[-3:].lower() == ".md" or "." not in name[1 : -len(".icloud")]:  # a picture hides no note, a folder may
+                self.unavailable.append(real)
 
     def _link(self, path: str) -> None:
         """A note that we knew behind a link is out of reach, which is not the same as deleted."""
@@ -276,6 +293,11 @@ class _Walk:
                 return None
             rest = handle.readall() if len(head) == _HEAD else b""
         return text_of(head + (rest or b""))
+
+
+def outer_vault(root: Path) -> Path | None:
+    """Return the nearest folder above a vault that is a vault of ours itself, None when there is none."""
+    return next((folder for folder in root.parents if os.path.lexists(folder / STATE_FOLDER / "manifest.json")), None)
 
 
 def is_temporary(name: str) -> bool:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.crash.world import stamps
-from tests.e2e.conftest import contents
+from tests.e2e.conftest import Terminal, contents
 
 
 @pytest.fixture
@@ -318,3 +318,53 @@ def test_without_a_manifest_a_vault_that_cannot_be_read_whole_is_refused(termina
     terminal.note("web").with_name(".web.md.icloud").write_bytes(b"bplist00")
     terminal.note("web").unlink()
     refused(terminal, vault, 4, "web.md")
+
+
+def test_a_vault_inside_a_vault_that_is_synced_already_is_refused(terminal, vault):
+    terminal.sync()
+    inner = Terminal(terminal.db, vault / "Knowledge Graph", terminal.cwd, *terminal.more)
+    before = contents(vault)
+    envelope = inner.json("sync")
+    assert envelope["exit_code"] == 4
+    assert f"lies inside the vault {vault}" in envelope["problems"][0]["message"]
+    assert contents(vault) == before
+    assert terminal.counts()["identical"] == 10
+
+
+@pytest.mark.parametrize("name", [".photo.png.icloud", ".a.paper.pdf.icloud"])
+def test_a_picture_that_is_not_on_this_disk_yet_hides_no_note(name, terminal, topics, vault):
+    (vault / name).write_bytes(b"bplist00")
+    terminal.sync()
+    terminal.note("web").unlink()
+    terminal.sync()
+    assert terminal.json("conflicts")["data"]["notes"][0]["reason"] == "deleted"
+    (vault / ".kg2vault" / "manifest.json").unlink()
+    assert terminal.run("sync").exit_code == 0
+
+
+def test_our_folder_behind_a_link_in_the_vault_is_refused(terminal, vault):
+    (vault / "Real").mkdir()
+    (vault / "Knowledge Graph").symlink_to("Real")
+    envelope = terminal.json("sync")
+    assert envelope["exit_code"] == 4
+    assert "is a link to" in envelope["problems"][0]["message"]
+    assert list((vault / "Real").iterdir()) == []
+
+
+def test_a_file_in_the_place_of_our_folder_is_refused(terminal, vault):
+    (vault / "Knowledge Graph").write_text("mine", encoding="utf-8")
+    for flags in ([], ["--dry-run"]):
+        envelope = terminal.json("sync", *flags)
+        assert envelope["exit_code"] == 4
+        assert "is a file, not a folder" in envelope["problems"][0]["message"]
+    assert (vault / "Knowledge Graph").read_text(encoding="utf-8") == "mine"
+
+
+def test_notes_in_a_folder_behind_a_link_are_not_written(terminal, vault):
+    (vault / "Real").mkdir()
+    (vault / "Knowledge Graph").mkdir()
+    (vault / "Knowledge Graph" / "Concepts").symlink_to("../Real")
+    envelope = terminal.json("sync")
+    assert envelope["exit_code"] == 1
+    assert "notes behind a link" in envelope["problems"][0]["message"]
+    assert list((vault / "Real").iterdir()) == []
