@@ -74,8 +74,10 @@ def _count(reading: Reading, table: AliasTable, settings: GraphSettings) -> Coun
 
 
 def _neighbours(concepts: Mapping[str, Concept], edges: Sequence[Edge]) -> dict[str, tuple[tuple[str, int], ...]]:
-    near: dict[str, list[tuple[str, int]]] = {key: [] for key in concepts}
+    by_label = sorted(concepts, key=lambda key: (concepts[key].label, key))
+    rank = {key: place for place, key in enumerate(by_label)}  # so that sorting each list compares numbers only
+    near: dict[str, list[tuple[int, int]]] = {key: [] for key in concepts}
     for edge in edges:
-        near[edge.source].append((edge.target, edge.weight))
-        near[edge.target].append((edge.source, edge.weight))
-    return {key: tuple(sorted(ties, key=lambda tie: (-tie[1], concepts[tie[0]].label, tie[0]))) for key, ties in near.items()}
+        near[edge.source].append((-edge.weight, rank[edge.target]))
+        near[edge.target].append((-edge.weight, rank[edge.source]))
+    return {key: tuple([(by_label[place], -weight) for weight, place in sorted(ties)]) for key, ties in near.items()}
