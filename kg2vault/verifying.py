@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from kg2vault import graphs
 from kg2vault.errors import ExitCode, VaultError
+from kg2vault.graph.model import KnowledgeGraph
 from kg2vault.result import OperationResult, Problem
 from kg2vault.settings import Settings
 from kg2vault.storage.manifest_file import ManifestFile
 from kg2vault.storage.vault_dir import VaultDir
 from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.recover import recover_communities
-from kg2vault.vault.compare import Difference, differences
+from kg2vault.vault.compare import Difference, differences, without_note
 from kg2vault.vault.readback import read_back
-from kg2vault.vault.scene import linked_edges
+from kg2vault.vault.scene import community_id, concept_id, linked_edges
 
 _SHOWN = 20
 
@@ -42,7 +43,8 @@ def verify(settings: Settings) -> OperationResult:
         return OperationResult(
             "verify", data, (), ExitCode.FINE, f"The vault is the graph: {size}, {len(graph.communities):,} communities."
         )
-    shown = [_problem(problem, graph_deleted(known)) for problem in problems[:_SHOWN]]
+    deleted = _deleted(known, graph)
+    shown = [_problem(problem, deleted) for problem in problems[:_SHOWN]]
     rest = len(problems) - len(shown)
     if rest:
         shown.append(Problem("more", f"{rest} more differences are not shown"))
@@ -50,14 +52,16 @@ def verify(settings: Settings) -> OperationResult:
     return OperationResult("verify", data, tuple(shown), ExitCode.UNFINISHED, f"The vault is not the graph ({size}): {count}.")
 
 
-def graph_deleted(manifest: Manifest) -> frozenset[str]:
-    """Return the labels of notes that the user deleted."""
-    return frozenset(entry.label for entry in manifest.entries.values() if entry.state is EntryState.TOMBSTONE)
+def _deleted(manifest: Manifest, graph: KnowledgeGraph) -> frozenset[str]:
+    """Return what is said of each concept and community whose note the user deleted."""
+    gone = {entry.id for entry in manifest.entries.values() if entry.state is EntryState.TOMBSTONE}
+    concepts = [without_note(concept) for key, concept in graph.concepts.items() if concept_id(key) in gone]
+    return frozenset([*concepts, *(without_note(group) for group in graph.communities if community_id(group.id) in gone)])
 
 
 def _problem(difference: Difference, deleted: frozenset[str]) -> Problem:
     hint = "`kg2vault sync` brings the vault up to date."
-    if difference.code == "missing-note" and any(difference.message.endswith(f" {label} has no note") for label in deleted):
+    if difference.message in deleted:
         hint = "You deleted that note; `kg2vault restore NOTE` brings it back."
     if difference.code == "duplicate":
         hint = "Delete the copy, or take its kg_id out to make it a note of your own."

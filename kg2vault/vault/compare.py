@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kg2vault.graph.model import Community, KnowledgeGraph
+from kg2vault.graph.model import Community, Concept, KnowledgeGraph
 from kg2vault.vault.readback import VaultGraph
 from kg2vault.vault.scene import community_id, plain_name
 from kg2vault.vault.wikilinks import fill, token
@@ -35,10 +35,15 @@ def differences(graph: KnowledgeGraph, vault: VaultGraph, linked: frozenset[tupl
     return found
 
 
+def without_note(subject: Concept | Community) -> str:
+    """Return what is said of a concept or community that has no note."""
+    return f"the concept {subject.label} has no note" if isinstance(subject, Concept) else f"the community {subject.name} has no note"
+
+
 def _nodes(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference]:
     for key, concept in graph.concepts.items():
         if key not in vault.concepts:
-            yield Difference("missing-note", f"the concept {concept.label} has no note")
+            yield Difference("missing-note", without_note(concept))
     for key, path in sorted(vault.concepts.items()):
         if key not in graph.concepts:
             yield Difference("extra-note", f"the note is of {key}, which is not in the graph", path)
@@ -98,7 +103,9 @@ def _membership(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference
             yield Difference("wrong-community", f"{labels[key]} names another community than the graph", path)
     for community in graph.communities:
         if community.id not in vault.members_of:
-            yield Difference("missing-note", f"the community {community.name} has no note")
+            yield Difference("missing-note", without_note(community))
+            continue
+        if community.id in vault.without_members:
             continue
         there = set(vault.members_of[community.id])
         for key in community.members:

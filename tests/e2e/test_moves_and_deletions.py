@@ -418,3 +418,19 @@ def test_a_note_whose_id_cannot_be_read_any_more_is_damaged_and_not_deleted(spoi
     path.write_text(whole)
     terminal.sync()
     assert terminal.run("verify").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["web", "web (community)"])
+def test_verify_tells_how_a_deleted_note_comes_back_whatever_it_is_called_by_now(name, terminal, topics):
+    terminal.sync()
+    path = terminal.note(name)
+    path.unlink()
+    terminal.sync()
+    for _ in range(9):
+        topics.add("WEB", "wasm")
+    terminal.sync()
+    problems = [problem for problem in terminal.json("verify")["problems"] if problem["code"] == "missing-note"]
+    assert len(problems) == 1
+    assert "kg2vault restore" in problems[0]["hint"]
+    assert terminal.run("restore", path.name).exit_code == 0
+    assert terminal.run("verify").exit_code == 0

@@ -340,3 +340,14 @@ def test_a_property_of_ours_that_the_user_removed_or_changed_is_set_again_with_t
     terminal.sync()
     assert "kg_items: 5\n" in path.read_text()
     assert "kg_degree: 3\n" in path.read_text()
+
+
+@pytest.mark.parametrize(("note", "region"), [("web", "concept"), ("web (community)", "community")])
+def test_a_list_that_the_user_took_out_of_a_note_is_no_difference_to_the_graph(note, region, terminal, topics):
+    terminal.sync()
+    path = terminal.note(note)
+    path.write_text(re.sub(rf"(?s)%% kg2vault:begin {region} .*?kg2vault:end {region} %%", "mine instead", path.read_text()))
+    change_source(topics)
+    terminal.sync()
+    verified = terminal.json("verify")
+    assert (verified["exit_code"], verified["problems"]) == (0, [])
