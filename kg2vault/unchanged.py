@@ -127,31 +127,27 @@ def walk(root: str) -> list[str]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(f"{root}/{folder}") as found:
-            entries = sorted(found, key=_name)
-        for entry in entries:
-            name = entry.name
-            if name[0] == ".":
-                _refuse(name)
-            elif entry.is_symlink():
-                lines.append(f"{folder}{name}\0{os.readlink(entry.path)}")
-            elif entry.is_dir(follow_symlinks=False):
-                lines.append(f"{folder}{name}\0folder")
-                pending.append(f"{folder}{name}/")
-            elif name.lower().endswith(LOOKED_AT):
-                stat = entry.stat(follow_symlinks=False)
-                lines.append(f"{folder}{name}\0{stat.st_size}\0{stat.st_mtime_ns}")
-            else:
-                lines.append(folder + name)
+        with os.scandir(f"{root}/{folder}") as entries:
+            for entry in entries:
+                name = entry.name
+                if name[0] == ".":
+                    _refuse(name)
+                elif entry.is_symlink():
+                    lines.append(f"{folder}{name}\0{os.readlink(entry.path)}")
+                elif entry.is_dir(follow_symlinks=False):
+                    lines.append(f"{folder}{name}\0folder")
+                    pending.append(f"{folder}{name}/")
+                elif name[-3:] == ".md" or name.lower().endswith(LOOKED_AT):
+                    stat = entry.stat(follow_symlinks=False)
+                    lines.append(f"{folder}{name}\0{stat.st_size}\0{stat.st_mtime_ns}")
+                else:
+                    lines.append(folder + name)
+    lines.sort()  # folders list their entries in any order
     for folder in (STATE, ".obsidian"):
         if os.path.isdir(f"{root}/{folder}"):
             for name in os.listdir(f"{root}/{folder}"):
                 _refuse(name)
     return lines
-
-
-def _name(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def _refuse(name: str) -> None:
