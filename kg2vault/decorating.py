@@ -1,7 +1,7 @@
 """What Obsidian shows beside the notes: colour groups, property types, the base, the canvas.
 
 Layer 3. Runs after the notes are written. Only our own groups, keys and files change, and only when they have to; what the user changed or
-deleted stays so. A problem here is reported and never fails a sync.
+deleted stays so. What is not wanted any more goes again. A problem here is reported and never fails a sync.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kg2vault.config import ObsidianConfig
 from kg2vault.graph.model import Community, KnowledgeGraph
@@ -21,6 +22,8 @@ from kg2vault.vault import bases, canvas, colours, graph_json, types_json
 from kg2vault.vault.scene import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_id, community_tag
 
 GRAPH_JSON, TYPES_JSON = ".obsidian/graph.json", ".obsidian/types.json"
+_GROUPS = "graph"  # the record of our colour groups, in Manifest.files; the other keys are paths of files of ours
+_MEND = "Mend or delete the file; Obsidian makes a new one."
 
 
 @dataclass(slots=True)
@@ -36,16 +39,21 @@ class Decorated:
 def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside: BesideNotes, manifest: Manifest, scan: Scan) -> Decorated:
     """Bring the files beside the notes up to date."""
     done = Decorated(manifest.colors, dict(manifest.files))
+    base, map_ = f"{folder}/{folder.rsplit('/', 1)[-1]}.base", f"{folder}/communities.canvas"
+    wanted = {path for path, is_wanted in ((base, wishes.base), (map_, wishes.canvas)) if is_wanted}
     steps: list[Callable[[], None]] = []
     if beside.is_obsidian_vault():
         if wishes.graph_colors:
             steps.append(lambda: _colour(graph, folder, beside, done, scan))
+        elif _GROUPS in done.files:
+            steps.append(lambda: _uncolour(beside, done))
         if wishes.property_types:
             steps.append(lambda: _types(beside, done))
     if wishes.base:
-        steps.append(lambda: _own_file(f"{folder}/{folder.rsplit('/', 1)[-1]}.base", bases.knowledge_graph_base(), beside, done))
+        steps.append(lambda: _own_file(base, bases.knowledge_graph_base(), beside, done))
     if wishes.canvas:
-        steps.append(lambda: _canvas(graph, folder, manifest, beside, done))
+        steps.append(lambda: _canvas(graph, map_, manifest, beside, done))
+    steps += [partial(_take_back, path, beside, done) for path in sorted(manifest.files) if path != _GROUPS and path not in wanted]
     for step in steps:
         try:
             step()
@@ -64,7 +72,7 @@ def without_groups_that_go(manifest: Manifest, graph: KnowledgeGraph) -> Manifes
     if written.groups.keys() <= wanted:
         return manifest
     left = replace(written, groups={query: group for query, group in written.groups.items() if query in wanted})
-    return replace(manifest, files={**manifest.files, "graph": _as_text(left)})
+    return replace(manifest, files={**manifest.files, _GROUPS: _as_text(left)})
 
 
 def _colour(graph: KnowledgeGraph, folder: str, beside: BesideNotes, done: Decorated, scan: Scan) -> None:
@@ -81,15 +89,25 @@ def _colour(graph: KnowledgeGraph, folder: str, beside: BesideNotes, done: Decor
     else:
         merged = graph_json.merge(text, groups, ours, _record(done.files))
     if merged.problem is not None:
-        done.problems.append(Problem("obsidian", merged.problem, GRAPH_JSON, "Mend or delete the file; Obsidian makes a new one."))
+        done.problems.append(Problem("obsidian", merged.problem, GRAPH_JSON, _MEND))
         return
     if merged.text is None or _write(GRAPH_JSON, merged.text, text, beside, done):
-        done.files["graph"] = _as_text(merged.written)
+        done.files[_GROUPS] = _as_text(merged.written)
+
+
+def _uncolour(beside: BesideNotes, done: Decorated) -> None:
+    """Take out the groups on record: colours are not wanted any more."""
+    text, written = beside.read(GRAPH_JSON), _record(done.files)
+    merged = graph_json.merge(text, (), lambda query: query in written.groups, written) if text is not None else graph_json.Merge(None)
+    if merged.problem is not None:
+        done.problems.append(Problem("obsidian", merged.problem, GRAPH_JSON, _MEND))
+    elif merged.text is None or _write(GRAPH_JSON, merged.text, text, beside, done):
+        del done.files[_GROUPS]
 
 
 def _record(files: Mapping[str, str]) -> graph_json.Written:
     try:
-        return graph_json.from_data(json.loads(files["graph"]))
+        return graph_json.from_data(json.loads(files[_GROUPS]))
     except (KeyError, ValueError, TypeError):
         return graph_json.Written()
 
@@ -113,7 +131,7 @@ def _types(beside: BesideNotes, done: Decorated) -> None:
     text = beside.read(TYPES_JSON)
     merged = types_json.merge(text)
     if merged.problem is not None:
-        done.problems.append(Problem("obsidian", merged.problem, TYPES_JSON, "Mend or delete the file; Obsidian makes a new one."))
+        done.problems.append(Problem("obsidian", merged.problem, TYPES_JSON, _MEND))
     elif merged.text is not None:
         _write(TYPES_JSON, merged.text, text, beside, done)
 
@@ -127,8 +145,25 @@ def _own_file(path: str, new: str, beside: BesideNotes, done: Decorated) -> None
         done.files[path] = _digest(new)
 
 
-def _canvas(graph: KnowledgeGraph, folder: str, manifest: Manifest, beside: BesideNotes, done: Decorated) -> None:
-    path, touching = f"{folder}/communities.canvas", _touching(graph)
+def _take_back(path: str, beside: BesideNotes, done: Decorated) -> None:
+    """Move a file of ours that is not wanted any more to the trash, and forget it; one that the user changed is theirs."""
+    text = beside.read(path)
+    if text is not None and _is_as_written(path, text, done.files[path]):
+        if not beside.retire(path, text):
+            return
+        done.written.append(path)
+    del done.files[path]
+
+
+def _is_as_written(path: str, text: str, last: str) -> bool:
+    try:
+        return last == (canvas.canvas_digest(text) if path.endswith(".canvas") else _digest(text))
+    except ValueError:
+        return False
+
+
+def _canvas(graph: KnowledgeGraph, path: str, manifest: Manifest, beside: BesideNotes, done: Decorated) -> None:
+    touching = _touching(graph)
     rgb = colours.assign(touching, done.colors)
     cards = []
     for community in graph.communities:

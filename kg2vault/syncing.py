@@ -120,6 +120,7 @@ def sync(
         total = ready.plan.writes
         step = (lambda done: progress("writing notes", min(done, total), total)) if progress is not None and total else None
         applied = apply(ready.plan, ready.manifest, stores.vault, stores.manifest, clock, progress=step, should_stop=should_stop)
+        stores.vault.tidy(_emptied(applied, settings.folder))
         manifest, problems = _remember(ready, applied, stores, settings)
         if witness is not None and not problems:
             witness.see(_ended(ready, applied, gate, stores.manifest.stamp(), lambda: _is_calm(ready, manifest, stores, settings)))
@@ -128,6 +129,13 @@ def sync(
         record_unfinished(settings.vault())
         return replace(result, exit_code=ExitCode.UNFINISHED)
     return record(settings.vault(), result, clock.now())
+
+
+def _emptied(applied: Applied, folder: str) -> set[str]:
+    """Return the folders of our own making out of which a note of an item or a feed has gone."""
+    folders = {outcome.path.rpartition("/")[0] for outcome in applied.outcomes if outcome.state == "retired"}
+    years = {path for path in folders if path.rpartition("/")[0] == f"{folder}/Items"}
+    return years | {f"{folder}/Items" for _ in years} | (folders & {f"{folder}/Feeds"})
 
 
 def _announced(ready: Prepared, stores: Stores, settings: Settings) -> Prepared:

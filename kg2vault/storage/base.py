@@ -74,6 +74,10 @@ class Disk:
         """Create a folder with its parents; one that exists is fine."""
         path.mkdir(parents=True, exist_ok=True)
 
+    def rmdir(self, path: Path) -> None:
+        """Remove an empty folder; raises OSError for any other."""
+        path.rmdir()
+
     def sync_folder(self, path: Path) -> None:
         """Wait until the names in a folder are on the medium, where the system can do that."""
         if os.name != "posix":

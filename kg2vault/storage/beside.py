@@ -1,4 +1,4 @@
-"""Files beside the notes: Obsidian's own settings, the base and the canvas. `BesideNotes` reads and replaces them.
+"""Files beside the notes: Obsidian's own settings, the base and the canvas. `BesideNotes` reads, replaces and retires them.
 
 Layer 2. A file that changed between reading and writing is left for the next run; a folder `.obsidian` is never created.
 """
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kg2vault.storage.base import Disk
 from kg2vault.storage.manifest_file import replace_file
-from kg2vault.sync.observed import bytes_of, text_of
+from kg2vault.storage.vault_dir import ChangedError, VaultDir
+from kg2vault.sync.observed import bytes_of, digest_of, text_of
 
 
 class BesideNotes:
@@ -41,4 +42,15 @@ class BesideNotes:
             return True
         self.disk.mkdir(target.parent)
         replace_file(self.disk, target, bytes_of(text))
+        return True
+
+    def retire(self, path: str, before: str) -> bool:
+        """Move a file that still holds `before` into the trash; return whether it did. Raises OSError."""
+        if (self.root / path).is_symlink() or self.read(path) != before:
+            return False
+        if self.writes:
+            try:
+                VaultDir(self.root, self.disk).retire(path, digest_of(bytes_of(before)))
+            except ChangedError:
+                return False
         return True

@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kg2vault.errors import VaultError
@@ -154,6 +154,12 @@ class VaultDir:
             self.disk.replace(target, source)  # an edit slipped in between the look and the move: the trash takes no user text
             raise ChangedError(f"{path} was edited meanwhile")
         return target.relative_to(self.root).as_posix()
+
+    def tidy(self, folders: Iterable[str]) -> None:
+        """Remove those of these folders that are empty, the inner ones first."""
+        for path in sorted(folders, reverse=True):
+            with contextlib.suppress(OSError):
+                self.disk.rmdir(self.root / path)
 
     def sweep(self, leftovers: tuple[str, ...]) -> None:
         """Remove temporary files that a run before this one did not live to remove. Call it with the lock held."""

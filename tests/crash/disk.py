@@ -2,7 +2,7 @@
 
 from kg2vault.storage.base import Disk
 
-EFFECTS = ("write_new", "chmod", "replace", "link", "unlink", "mkdir", "sync_folder", "flush")
+EFFECTS = ("write_new", "chmod", "replace", "link", "unlink", "mkdir", "rmdir", "sync_folder", "flush")
 
 
 class Crash(BaseException):

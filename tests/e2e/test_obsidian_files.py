@@ -8,7 +8,7 @@ import pytest
 from kg2vault.vault.graph_json import matches
 from kg2vault.vault.note import parse
 from kg2vault.vault.types_json import TYPES
-from tests.e2e.conftest import Terminal, contents
+from tests.e2e.conftest import Terminal, contents, tree
 
 GRAPH = """{
 \t"collapse-filter": false,
@@ -190,3 +190,64 @@ def test_a_canvas_the_user_changed_or_deleted_is_left_alone(canvas, topics):
     path.unlink()
     drawing.sync()
     assert not path.exists()
+
+
+OFF = "limits:\n  settle_seconds: 0\nobsidian:\n  graph_colors: false\n  base: false\n  canvas: false\n"
+
+
+def test_what_is_turned_off_goes_and_comes_back_when_it_is_turned_on(drawing, lived_in, tmp_path):
+    config = tmp_path / "settings.yaml"
+    on = config.read_text(encoding="utf-8")
+    (lived_in / "Knowledge Graph" / "communities.canvas").unlink()
+    drawing.sync()
+    drawn = contents(lived_in)
+    config.write_text(OFF, encoding="utf-8")
+    drawing.sync()
+    left = contents(lived_in)
+    gone = {"Knowledge Graph/communities.canvas", "Knowledge Graph/Knowledge Graph.base"}
+    assert left[".obsidian/graph.json"] == GRAPH.encode()
+    assert left == {path: data for path, data in drawn.items() if path not in gone} | {".obsidian/graph.json": GRAPH.encode()}
+    assert {path.name for path in (lived_in / ".kg2vault" / "trash").iterdir()} == {path.rsplit("/", 1)[1] for path in gone}
+    before = tree(lived_in)
+    drawing.sync()
+    assert tree(lived_in) == before
+    config.write_text(on, encoding="utf-8")
+    drawing.sync()
+    assert contents(lived_in) == drawn
+
+
+def test_a_file_of_ours_that_the_user_changed_stays_when_it_is_turned_off(drawing, lived_in, tmp_path):
+    paths = [lived_in / "Knowledge Graph" / name for name in ("communities.canvas", "Knowledge Graph.base")]
+    paths[0].unlink()
+    drawing.sync()
+    for path in paths:
+        path.write_bytes(path.read_bytes().replace(b"name", b"my name").replace(b'"x":', b'"x":1'))
+    changed = [path.read_bytes() for path in paths]
+    (tmp_path / "settings.yaml").write_text(OFF, encoding="utf-8")
+    for _ in range(2):
+        drawing.sync()
+        assert [path.read_bytes() for path in paths] == changed
+
+
+def test_another_folder_takes_the_base_along(terminal, vault):
+    terminal.sync()
+    (terminal.cwd / "settings.yaml").write_text("limits:\n  settle_seconds: 0\nvault:\n  folder: Tags\n", encoding="utf-8")
+    terminal.sync()
+    assert [path.name for path in vault.rglob("*.base") if ".kg2vault" not in path.parts] == ["Tags.base"]
+
+
+def test_the_folders_of_items_and_feeds_go_with_their_last_note_and_those_of_the_user_stay(terminal, vault):
+    config = terminal.cwd / "settings.yaml"
+    plain = config.read_text(encoding="utf-8")
+    terminal.sync()
+    before = contents(vault)
+    config.write_text(f"{plain}notes:\n  items: true\n  feeds: true\n", encoding="utf-8")
+    terminal.sync()
+    (vault / "Reading").mkdir()
+    item = min((vault / "Knowledge Graph" / "Items" / "2026").iterdir())
+    item.rename(vault / "Reading" / item.name)
+    config.write_text(plain, encoding="utf-8")
+    terminal.sync()
+    assert contents(vault) == before
+    assert {path.name for path in (vault / "Knowledge Graph").iterdir() if path.is_dir()} == {"Concepts", "Communities"}
+    assert (vault / "Reading").is_dir()
