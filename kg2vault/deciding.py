@@ -138,16 +138,16 @@ _DONE = {
 
 def _settle(view: View, found: ObservedNote, choice: str) -> None:
     assert found.text is not None
-    text, identify, untouched = found.text, view.identifier.meaning_in(found.path), view.identifier.untouched_in(found.path)
+    text, untouched = found.text, view.identifier.untouched_in(found.path)
     for region in reversed(parse(text).regions):
         if untouched(region):
             continue
         if choice == "mine":
             text = settle.keep_mine(text, region)
         elif choice == "generated":
-            text = settle.give_back(text, region, identify)
+            text = settle.give_back(text, region)
         else:
-            text = settle.keep_both(text, region, identify)
+            text = settle.keep_both(text, region)
     try:
         size, mtime_ns = view.stores.vault.replace(found.path, bytes_of(text), digest_of(bytes_of(found.text)))
     except ChangedError as error:

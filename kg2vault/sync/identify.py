@@ -40,7 +40,7 @@ class Identifier:
         return lambda target: self._meaning(target, source)
 
     def untouched_in(self, source: str) -> Callable[[Region], bool]:
-        """Return the function that tells whether a region of the note at `source` still says what we wrote.
+        """Return the function that tells whether a region of the note at `source` still says what we wrote, or was given back.
 
         Its links are taken as they lead today, or else as they led when we wrote them: files that swapped their names behind Obsidian's
         back change where links lead, and nobody edited the region.
@@ -50,7 +50,8 @@ class Identifier:
             key = self._before.get(_with_extension(target))
             return (key, self._entries[key].label) if key is not None else self._meaning(target, source)
 
-        return lambda region: region.is_pristine(self.meaning_in(source)) or region.is_pristine(written)
+        means = self.meaning_in(source)
+        return lambda region: region.is_pristine(means) or region.is_pristine(written) or region.is_given_back()
 
     def reaching_from(self, source: str) -> Callable[[str], bool]:
         """Return the function that tells whether a link in the note at `source` leads to one of our notes today."""

@@ -44,6 +44,14 @@ class Region:
         """Return whether the body still says what we wrote; `identify` tells which links lead to our notes."""
         return digest(canonical_body(self.body, identify)) == self.marker_digest
 
+    def digest_as_it_stands(self) -> str:
+        """Return the digest of the body with its links as they are written; in a marker it says that the text is to be replaced."""
+        return digest(canonical_body(self.body, lambda _: None))
+
+    def is_given_back(self) -> bool:
+        """Return whether the user gave the text between the markers back."""
+        return self.digest_as_it_stands() == self.marker_digest
+
 
 def begin_marker(name: str, marker_digest: str) -> str:
     """Return the line that begins a region."""

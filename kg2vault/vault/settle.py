@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from kg2vault.vault.note import Region
 from kg2vault.vault.regions import end_marker, line_break
-from kg2vault.vault.wikilinks import Identify, canonical_body, digest
 
 
 def keep_mine(text: str, region: Region) -> str:
@@ -21,14 +20,14 @@ def keep_mine(text: str, region: Region) -> str:
     return text[: region.start] + text[region.at : last] + rest
 
 
-def give_back(text: str, region: Region, identify: Identify) -> str:
-    """Call the text between the markers ours: the next sync replaces it."""
+def give_back(text: str, region: Region) -> str:
+    """Call the text between the markers ours, whatever its links mean to whom: the next sync replaces it."""
     at = region.start + len(f"%% kg2vault:begin {region.name} ")
-    return text[:at] + digest(canonical_body(region.body, identify)) + text[at + 8 :]
+    return text[:at] + region.digest_as_it_stands() + text[at + 8 :]
 
 
-def keep_both(text: str, region: Region, identify: Identify) -> str:
+def keep_both(text: str, region: Region) -> str:
     """Put the user's version below the region and give the region back."""
     newline = line_break(text)
     copied = text[: region.end] + newline + newline + region.body + text[region.end :]
-    return give_back(copied, region, identify)
+    return give_back(copied, region)

@@ -138,3 +138,19 @@ def test_a_damaged_note_is_listed_until_it_is_mended(terminal):
     path.write_text(whole)
     assert terminal.run("sync").exit_code == 0
     assert terminal.run("conflicts").exit_code == 0
+
+
+@pytest.mark.parametrize("choice", ["--generated", "--both"])
+def test_a_conflict_is_settled_although_links_in_it_lead_nowhere_any_more(choice, terminal):
+    terminal.sync()
+    path = terminal.note("web (community)")
+    path.write_text(path.read_text().replace("## Concepts\n", f"## Concepts\n{MINE}"))
+    assert terminal.run("sync").exit_code == 1
+    terminal.note("python").rename(terminal.vault / "Python as I call it.md")
+    assert terminal.run("sync").exit_code == 1
+    result = terminal.run("resolve", path.stem, choice)
+    assert result.exit_code == 0, result.output
+    assert path.read_text().count(MINE) == (choice == "--both")
+    assert "[[Python as I call it|python]]" in path.read_text()
+    assert terminal.run("conflicts").exit_code == 0
+    assert terminal.counts()["conflict"] == 0
