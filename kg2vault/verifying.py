@@ -43,8 +43,8 @@ def verify(settings: Settings) -> OperationResult:
         return OperationResult(
             "verify", data, (), ExitCode.FINE, f"The vault is the graph: {size}, {len(graph.communities):,} communities."
         )
-    deleted = _deleted(known, graph)
-    shown = [_problem(problem, deleted) for problem in problems[:_SHOWN]]
+    deleted, on_record = _deleted(known, graph), frozenset(entry.path for entry in known.entries.values())
+    shown = [_problem(problem, deleted, on_record) for problem in problems[:_SHOWN]]
     rest = len(problems) - len(shown)
     if rest:
         shown.append(Problem("more", f"{rest} more differences are not shown"))
@@ -59,11 +59,13 @@ def _deleted(manifest: Manifest, graph: KnowledgeGraph) -> frozenset[str]:
     return frozenset([*concepts, *(without_note(group) for group in graph.communities if community_id(group.id) in gone)])
 
 
-def _problem(difference: Difference, deleted: frozenset[str]) -> Problem:
+def _problem(difference: Difference, deleted: frozenset[str], on_record: frozenset[str]) -> Problem:
     hint = "`kg2vault sync` brings the vault up to date."
     if difference.message in deleted:
         hint = "You deleted that note; `kg2vault restore NOTE` brings it back."
     if difference.code == "duplicate":
         hint = "Delete the copy, or take its kg_id out to make it a note of your own."
+    if difference.code == "extra-note" and difference.path is not None and difference.path not in on_record:
+        hint = "kg2vault has no record of that note; delete it, or take its kg_id out to make it a note of your own."
     where = f"{difference.path}: " if difference.path else ""
     return Problem(difference.code, where + difference.message, difference.path, hint)

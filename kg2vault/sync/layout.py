@@ -111,7 +111,8 @@ def lay_out(
         return {f"{note.folder}/{stem}.md": key for key, note in {**desired, **gone}.items() for stem in note.stems}
 
     labels = {key: note.name for key, note in {**wanted, **leaving}.items()}
-    identify = Identifier(paths, manifest, scan, labels, usual)
+    ours = {key: found.path for key, found in winners.items()} | paths  # a note nobody wants or remembers is what links meant all the same
+    identify = Identifier(ours, manifest, scan, labels, usual)
     return Layout(
         paths,
         wanted,

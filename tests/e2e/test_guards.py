@@ -368,3 +368,20 @@ def test_notes_in_a_folder_behind_a_link_are_not_written(terminal, vault):
     assert envelope["exit_code"] == 1
     assert "notes behind a link" in envelope["problems"][0]["message"]
     assert list((vault / "Real").iterdir()) == []
+
+
+@pytest.mark.parametrize("flag", ["lost", "rebuilt"])
+def test_a_concept_that_left_while_the_manifest_was_lost_makes_no_other_note_look_edited(flag, terminal, topics, vault):
+    terminal.sync()
+    topics.untag("llvm")
+    if flag == "lost":
+        (vault / ".kg2vault" / "manifest.json").unlink()
+    terminal.sync(*(["--rebuild-manifest"] if flag == "rebuilt" else []))
+    assert "llvm" not in terminal.note("rust").read_text()
+    assert terminal.run("conflicts").exit_code == 0
+    problems = terminal.json("verify")["problems"]
+    assert {problem["path"] for problem in problems} == {"Knowledge Graph/Concepts/llvm.md"}
+    assert "take its kg_id out" in next(problem["hint"] for problem in problems if problem["code"] == "extra-note")
+    terminal.note("llvm").unlink()
+    assert terminal.run("sync").exit_code == 0
+    assert terminal.run("verify").exit_code == 0
