@@ -43,15 +43,17 @@ class Inputs:
         scene, key = self._scene, concept.key
         metrics = scene.graph.metrics[key]
         facts = (key, concept.label, concept.spellings, metrics.degree, metrics.strength, shown_numbers(scene, key))
-        state = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12)
-        state.update(self._settings)
-        state.update(self._cards[key])
-        state.update(b"".join([self._item(number) for number in concept.item_ids[: scene.settings.recent_items]]))
-        state.update("|".join([scene.days.get(number, "") for number in concept.item_ids]).encode())
         near = scene.graph.neighbours[key]
-        state.update(b"".join([self._beside[other] for other, _ in near]))
-        state.update(repr([weight if scene.is_link(key, other) else -weight for other, weight in near]).encode())
-        return state.digest()
+        weights = [weight if scene.is_link(key, other) else -weight for other, weight in near]
+        days = "|".join([scene.days.get(number, "") for number in concept.item_ids])
+        parts = [
+            f"{facts!r}{weights!r}{days}".encode("utf-8", "surrogatepass"),
+            self._settings,
+            self._cards[key],
+            *[self._beside[other] for other, _ in near],
+            *[self._item(number) for number in concept.item_ids[: scene.settings.recent_items]],
+        ]
+        return hashlib.blake2b(b"".join(parts), digest_size=12).digest()
 
     def linked(self, concept: Concept) -> list[str]:
         """Return the ids of the notes to which a concept's note links, or would if they had a path."""
