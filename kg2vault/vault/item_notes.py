@@ -97,7 +97,7 @@ def _feed_note(scene: Scene, feed: Feed, numbers: list[int], mentions: dict[int,
     about = ", ".join(f"{scene.concept_name(key)} ({counts[key]})" for key in ranked)
     lines = [escape.link(name, feed.url), counted(len(numbers), "item"), timeline(days), f"Mostly about {about}" if about else ""]
     regions = {"feed": "\n".join(line for line in lines if line)}
-    regions.update(recent_items(scene, newest(scene, numbers)))
+    regions.update(recent_items(scene, newest(scene, numbers), of_one_feed=True))
     stems = note_stems(name, feed_id(feed.id), "feed", scene.reserved())
     return DesiredNote(feed_id(feed.id), "feed", name, f"{scene.settings.folder}/Feeds", stems, properties, (), (FEED_TAG,), regions)
 

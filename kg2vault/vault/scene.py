@@ -197,16 +197,16 @@ def item_line(scene: Scene, number: int) -> str:
     With notes of their own, item and feed are linked, and the address moves to the item's note.
     """
     if number not in scene.lines:
-        scene.lines[number] = _item_line(scene, number)
+        scene.lines[number] = _item_line(scene, number, names_feed=True)
     return scene.lines[number]
 
 
-def _item_line(scene: Scene, number: int) -> str:
+def _item_line(scene: Scene, number: int, *, names_feed: bool) -> str:
     item = scene.items.get(number)
     if item is None or not (item.title or item.url):
         return ""
     title = token(item_id(number), item_name(item)) if scene.settings.items else escape.link(item.title, item.url)
-    facts = [feed_name(scene, item.feed_id), escape.inline(item.published[:10], limit=100)]
+    facts = [feed_name(scene, item.feed_id) if names_feed else "", escape.inline(item.published[:10], limit=100)]
     told = ", ".join(fact for fact in facts if fact)
     return f"- {title} — {told}" if told else f"- {title}"
 
@@ -220,9 +220,10 @@ def feed_name(scene: Scene, number: int | None) -> str:
     return token(feed_id(feed.id), escape.shorten(escape.plain(name), 100)) if scene.settings.feeds else escape.inline(name, limit=100)
 
 
-def recent_items(scene: Scene, numbers_: Iterable[int]) -> dict[str, str]:
-    """Return the region that lists items, none when there is nothing to list."""
-    lines = [line for number in numbers_ if (line := item_line(scene, number))]
+def recent_items(scene: Scene, numbers_: Iterable[int], *, of_one_feed: bool = False) -> dict[str, str]:
+    """Return the region that lists items, none when there is nothing to list; in a feed's own note no line says the feed again."""
+    found = (_item_line(scene, number, names_feed=False) if of_one_feed else item_line(scene, number) for number in numbers_)
+    lines = [line for line in found if line]
     return {"items": "\n".join(["## Recent items", *lines])} if lines else {}
 
 
