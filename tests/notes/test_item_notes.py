@@ -62,7 +62,8 @@ def test_concepts_and_feeds_lead_to_the_items_and_no_link_is_a_ghost(reading, wi
     feed = the(vault, "Example feed .*").read_text(encoding="utf-8")
     assert "\nkg_items: 8\n" in feed
     assert "Mostly about web (6), python (4), wasm (4)" in feed
-    assert "|An old one]] — [[Knowledge Graph/Feeds/Example feed" in feed
+    assert "|An old one]] — 2019-03-04" in feed
+    assert "Feeds/Example feed" not in feed  # a line of a feed's own note does not name it once more
     assert "|Item 1]] — [[" in the(vault, r"django\.md").read_text(encoding="utf-8")
 
 
