@@ -106,7 +106,7 @@ def _graph(found: Measured, done: Round, runner: Runner, database: Path) -> None
 def _keep(done: Round, what: str, cost: Cost) -> None:
     done.seconds[what], done.peaks[what] = cost.wall, cost.peak
     stages = dict(cost.said["stages"])
-    stages["start"] = stages.pop("start", stages.pop("import", 0.0)) + cost.wall - sum(stages.values())
+    stages["start"] = cost.wall - sum(seconds for stage, seconds in stages.items() if stage not in ("start", "import"))
     done.stages[what] = stages
 
 

@@ -85,7 +85,10 @@ def _growth(generated: Sequence[Measured]) -> str:
 
 
 def _verdicts(measured: Sequence[Measured]) -> str:
-    rows = [[one.corpus, one.target, one.found, "met" if one.met else "**missed**"] for one in verdicts(measured)]
+    rows = [
+        [one.corpus, one.target, one.found, {True: "met", False: "**missed**", None: "no target here"}[one.met]]
+        for one in verdicts(measured)
+    ]
     return _table(["corpus", "target", "found", ""], rows) if rows else ""
 
 
