@@ -85,10 +85,7 @@ def _growth(generated: Sequence[Measured]) -> str:
 
 
 def _verdicts(measured: Sequence[Measured]) -> str:
-    rows = [
-        [one.corpus, one.target, one.found, {True: "met", False: "**missed**", None: "no target here"}[one.met]]
-        for one in verdicts(measured)
-    ]
+    rows = [[one.corpus, one.target, one.found, {True: "met", False: "**missed**", None: "–"}[one.met]] for one in verdicts(measured)]
     return _table(["corpus", "target", "found", ""], rows) if rows else ""
 
 
