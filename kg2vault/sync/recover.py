@@ -1,19 +1,24 @@
 """After the manifest was lost: read the communities back from the notes themselves.
 
-Layer 1, pure. A community keeps its identity, its name and its file as long as its notes are there.
+Layer 1, pure. A community keeps its identity, its name, its label and its file as long as its notes are there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from kg2vault.sync.manifest import SavedCommunity
 from kg2vault.sync.observed import Scan
 from kg2vault.vault.note import parse
+from kg2vault.vault.paths import obsidian_tag
+from kg2vault.vault.scene import COMMUNITY_TAG
 from kg2vault.vault.wikilinks import Resolver, parse_links
 
 
 def recover_communities(scan: Scan) -> tuple[SavedCommunity, ...]:
     """Return the communities that the notes speak of, by id."""
-    names: dict[str, str] = {}
+    names: dict[str, tuple[str, str]] = {}  # name at birth, label now
+    called: dict[str, str] = {}  # concept key → label
     by_path: dict[str, str] = {}
     concepts: list[tuple[str, str, str]] = []  # concept key, path, link
     for note_id, found in scan.notes.items():
@@ -23,9 +28,11 @@ def recover_communities(scan: Scan) -> tuple[SavedCommunity, ...]:
             continue
         properties = parse(text).properties
         if kind == "community":
-            names[key] = str(properties.get("kg_name", key))
+            label = str(properties.get("kg_name", key))
+            names[key] = (_name(key, label, properties.get("tags")), label)
             by_path[found[0].path] = key
         elif isinstance(properties.get("kg_community"), str):
+            called[key] = str(properties.get("kg_name", key))
             concepts.append((key, found[0].path, str(properties["kg_community"])))
     if not names:
         return ()
@@ -36,4 +43,20 @@ def recover_communities(scan: Scan) -> tuple[SavedCommunity, ...]:
         target = resolver.resolve(links[0].target, path) if links else None
         if target in by_path:
             members.setdefault(by_path[target], []).append(key)
-    return tuple(SavedCommunity(key, names[key], "", tuple(sorted(members[key]))) for key in sorted(members))
+    return tuple(
+        SavedCommunity(key, names[key][0], _labelled(names[key][1], members[key], called), tuple(sorted(members[key])))
+        for key in sorted(members)
+    )
+
+
+def _labelled(label: str, members: Iterable[str], called: Mapping[str, str]) -> str:
+    """Return the key of the member that a community is labelled by, "" when none is called so."""
+    return min((key for key in members if called[key] == label), default="")
+
+
+def _name(identity: str, label: str, tags: object) -> str:
+    """Return the name a community had at birth, of which its tag was made: its label, unless that changed since."""
+    there = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list | tuple) else []
+    before = [tag.removeprefix(f"{COMMUNITY_TAG}/") for tag in there if tag.startswith(f"{COMMUNITY_TAG}/")]
+    fits = [name for name in (label, *before) if obsidian_tag(COMMUNITY_TAG, name, identity) in there]
+    return fits[0] if fits else label

@@ -385,3 +385,22 @@ def test_a_concept_that_left_while_the_manifest_was_lost_makes_no_other_note_loo
     terminal.note("llvm").unlink()
     assert terminal.run("sync").exit_code == 0
     assert terminal.run("verify").exit_code == 0
+
+
+def test_a_lost_manifest_keeps_the_label_and_the_tag_of_a_community_that_was_born_with_another(terminal, topics, vault):
+    terminal.sync()
+    topics.add("web", "django", "asgi")
+    topics.add("python", "django", "asgi")
+    topics.add("web", "python", "asgi")
+    topics.untag("web")
+    terminal.sync()
+    community = next(path for path in (vault / "Knowledge Graph" / "Communities").iterdir() if path.stem.startswith("web"))
+    assert '"kg/community/web"' in community.read_text()
+    assert 'kg_name: "web"' not in community.read_text()
+    for _ in range(3):
+        topics.add("asgi", "rust")
+    terminal.sync()
+    before = {path: data for path, data in contents(vault).items() if "Communities" in path}
+    (vault / ".kg2vault" / "manifest.json").unlink()
+    terminal.sync()
+    assert {path: data for path, data in contents(vault).items() if "Communities" in path} == before
