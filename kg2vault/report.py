@@ -14,6 +14,7 @@ from kg2vault.storage.apply import Outcome
 
 _ORDER = ("created", "updated", "identical", "retired")
 _ONLY_WHEN = ("skipped", "conflict", "damaged", "duplicate", "failed")
+_WRITTEN = ("created", "updated", "retired")
 _UNFINISHED = frozenset({"conflict", "damaged", "failed"})
 _HINTS = {
     "conflict": "See `kg2vault conflicts`; settle it with `kg2vault resolve NOTE --mine`, `--generated` or `--both`.",
@@ -21,14 +22,16 @@ _HINTS = {
     "duplicate": "Delete the copy, or remove its kg_id to make it a note of your own.",
     "failed": "The other notes were written; the next sync tries this one again.",
 }
+_NOTHING_WRITTEN = "No note was written; mend that, and the next sync tries again."
 
 
 def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, problems: tuple[Problem, ...] = ()) -> OperationResult:
     """Return the result of a sync or of its dry run; `problems` are about files beside the notes and change no exit code."""
     graph, reading = built.graph, built.reading
     counts = Counter(outcome.state for outcome in outcomes)
+    hints = _HINTS if any(counts.get(state) for state in _WRITTEN) else {**_HINTS, "failed": _NOTHING_WRITTEN}
     found = [
-        Problem(outcome.state, f"{outcome.path}: {outcome.detail}", outcome.path, _HINTS[outcome.state])
+        Problem(outcome.state, f"{outcome.path}: {outcome.detail}", outcome.path, hints[outcome.state])
         for outcome in outcomes
         if outcome.state in _HINTS
     ]

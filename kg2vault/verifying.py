@@ -5,6 +5,9 @@ Layer 3. The vault is read without the manifest; only the expected communities c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from kg2vault import graphs
 from kg2vault.errors import ExitCode, VaultError
 from kg2vault.graph.model import KnowledgeGraph
@@ -13,6 +16,7 @@ from kg2vault.settings import Settings
 from kg2vault.storage.manifest_file import ManifestFile
 from kg2vault.storage.vault_dir import VaultDir
 from kg2vault.sync.manifest import EntryState, Manifest
+from kg2vault.sync.observed import Scan
 from kg2vault.sync.recover import recover_communities
 from kg2vault.vault.compare import Difference, differences, without_note
 from kg2vault.vault.readback import read_back
@@ -43,8 +47,8 @@ def verify(settings: Settings) -> OperationResult:
         return OperationResult(
             "verify", data, (), ExitCode.FINE, f"The vault is the graph: {size}, {len(graph.communities):,} communities."
         )
-    deleted, on_record = _deleted(known, graph), frozenset(entry.path for entry in known.entries.values())
-    shown = [_problem(problem, deleted, on_record) for problem in problems[:_SHOWN]]
+    hints = _Hints(_deleted(known, graph), frozenset(entry.path for entry in known.entries.values()), _out_of_reach(known, scan, texts))
+    shown = [hints.problem(problem) for problem in problems[:_SHOWN]]
     rest = len(problems) - len(shown)
     if rest:
         shown.append(Problem("more", f"{rest} more differences are not shown"))
@@ -59,13 +63,31 @@ def _deleted(manifest: Manifest, graph: KnowledgeGraph) -> frozenset[str]:
     return frozenset([*concepts, *(without_note(group) for group in graph.communities if community_id(group.id) in gone)])
 
 
-def _problem(difference: Difference, deleted: frozenset[str], on_record: frozenset[str]) -> Problem:
-    hint = "`kg2vault sync` brings the vault up to date."
-    if difference.message in deleted:
-        hint = "You deleted that note; `kg2vault restore NOTE` brings it back."
-    if difference.code == "duplicate":
-        hint = "Delete the copy, or take its kg_id out to make it a note of your own."
-    if difference.code == "extra-note" and difference.path is not None and difference.path not in on_record:
-        hint = "kg2vault has no record of that note; delete it, or take its kg_id out to make it a note of your own."
-    where = f"{difference.path}: " if difference.path else ""
-    return Problem(difference.code, where + difference.message, difference.path, hint)
+def _out_of_reach(manifest: Manifest, scan: Scan, texts: Mapping[str, str]) -> str:
+    """Return the path of a note that is there and cannot be read as one, "" when there is none."""
+    live = (entry.path for entry in manifest.entries.values() if entry.state is EntryState.LIVE)
+    return min((path for path in live if path in scan.paths and path not in texts), default="")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hints:
+    """What a way out depends on: what is said of notes that were deleted, the paths on record, and a note out of reach."""
+
+    deleted: frozenset[str]
+    on_record: frozenset[str]
+    out_of_reach: str
+
+    def problem(self, difference: Difference) -> Problem:
+        where = f"{difference.path}: " if difference.path else ""
+        return Problem(difference.code, where + difference.message, difference.path, self._way_out(difference))
+
+    def _way_out(self, difference: Difference) -> str:
+        if difference.message in self.deleted:
+            return "You deleted that note; `kg2vault restore NOTE` brings it back."
+        if difference.code == "duplicate":
+            return "Delete the copy, or take its kg_id out to make it a note of your own."
+        if difference.code == "extra-note" and difference.path is not None and difference.path not in self.on_record:
+            return "kg2vault has no record of that note; delete it, or take its kg_id out to make it a note of your own."
+        if self.out_of_reach:
+            return f"{self.out_of_reach} is there, but only in the cloud or as a link; let it be downloaded, or put the note itself there."
+        return "`kg2vault sync` brings the vault up to date."

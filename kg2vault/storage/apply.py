@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from kg2vault.errors import VaultError
 from kg2vault.storage.base import Clock
 from kg2vault.storage.manifest_file import ManifestFile
 from kg2vault.storage.vault_dir import ChangedError, VaultDir
@@ -147,12 +146,4 @@ class _Run:
             self.entries[note_id] = before
 
 
-def room_error(outcomes: tuple[Outcome, ...], root: str) -> VaultError | None:
-    """Return the error for a run in which nothing could be written at all, None otherwise."""
-    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    if failed and not any(outcome.state in ("created", "updated", "retired") for outcome in outcomes):
-        return VaultError(f"Nothing could be written into {root}: {failed[0].path}: {failed[0].detail}.", path=failed[0].path)
-    return None
-
-
-__all__ = ["Applied", "EntryState", "Outcome", "apply", "room_error"]
+__all__ = ["Applied", "EntryState", "Outcome", "apply"]

@@ -404,3 +404,24 @@ def test_a_lost_manifest_keeps_the_label_and_the_tag_of_a_community_that_was_bor
     (vault / ".kg2vault" / "manifest.json").unlink()
     terminal.sync()
     assert {path: data for path, data in contents(vault).items() if "Communities" in path} == before
+
+
+def test_verify_names_a_note_that_is_out_of_reach_and_no_sync_that_would_not_help(terminal):
+    terminal.sync()
+    path = terminal.note("web")
+    path.rename(path.with_name(".web.md.icloud"))
+    assert {problem["hint"].split(" is there")[0] for problem in terminal.json("verify")["problems"]} == {"Knowledge Graph/Concepts/web.md"}
+    path.with_name(".web.md.icloud").rename(path.with_name("web.txt"))
+    path.symlink_to("web.txt")
+    assert "as a link" in terminal.json("verify")["problems"][0]["hint"]
+
+
+def test_a_sync_that_could_write_nothing_does_not_say_that_it_wrote_the_others(terminal, vault):
+    (vault / "Knowledge Graph").mkdir()
+    for name in ("Concepts", "Communities"):
+        (vault / "Knowledge Graph" / name).write_text("mine", encoding="utf-8")
+    first = terminal.json("sync")
+    assert {problem["hint"] for problem in first["problems"]} == {"The other notes were written; the next sync tries this one again."}
+    second = terminal.json("sync")
+    assert {problem["hint"] for problem in second["problems"]} == {"No note was written; mend that, and the next sync tries again."}
+    assert second["data"]["counts"]["failed"] == 9

@@ -138,6 +138,7 @@ CHANGES = {
     "the manifest gone": lambda s: (s.vault / ".kg2vault/manifest.json").unlink(),
     "the manifest touched": lambda s: os.utime(s.vault / ".kg2vault/manifest.json"),
     "the vault emptied": lambda s: [shutil.rmtree(path) for path in s.vault.iterdir()],
+    "a vault around it": lambda s: shutil.copytree(s.vault / ".kg2vault", s.vault.parent / ".kg2vault"),
     "the vault gone": lambda s: shutil.rmtree(s.vault),
     "an item": lambda s: s.database.add("python", "web"),
     "a row changed in place": retag,
