@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -195,14 +195,24 @@ def _paths(
     if new:
         taken = {name_key(path) for path in scan.paths}
         stems = {name_key(path.rsplit("/", 1)[-1][:-3]) for path in scan.paths if path[-3:].lower() == ".md"}
+        spelled = {name_key(path): path for path in sorted(scan.paths, reverse=True)}
         for key in new:
-            paths[key] = _free_path(desired[key], taken, stems)
+            paths[key] = _free_path(desired[key], _as_spelled(desired[key].folder, scan.paths, spelled), taken, stems)
     return paths
 
 
-def _free_path(note: DesiredNote, taken: set[str], stems: set[str]) -> str:
+def _as_spelled(folder: str, there: Collection[str], spelled: Mapping[str, str]) -> str:
+    """Return a folder as it is spelled in the vault: two that differ in case only would be one on the next machine."""
+    path = ""
+    for part in folder.split("/"):
+        wanted = f"{path}/{part}" if path else part
+        path = wanted if wanted in there else spelled.get(name_key(wanted), wanted)
+    return path
+
+
+def _free_path(note: DesiredNote, folder: str, taken: set[str], stems: set[str]) -> str:
     for stem in chain(note.stems, (f"{note.stems[-1]} {number}" for number in range(2, 1000))):
-        path = f"{note.folder}/{stem}.md"
+        path = f"{folder}/{stem}.md"
         place, name = name_key(path), name_key(stem)
         if place not in taken and name not in stems:
             taken.add(place)

@@ -107,11 +107,13 @@ def _membership(graph: KnowledgeGraph, vault: VaultGraph) -> Iterator[Difference
             continue
         if community.id in vault.without_members:
             continue
-        there = set(vault.members_of[community.id])
+        there, path = set(vault.members_of[community.id]), vault.communities[community.id]
         for key in community.members:
             if key not in there and key in vault.concepts:
-                yield Difference("missing-member", f"the note of community {community.name} does not list {labels[key]}")
+                yield Difference("missing-member", f"the note of community {community.name} does not list {labels[key]}", path)
         for key in sorted(there - set(community.members)):
-            yield Difference("extra-member", f"the note of community {community.name} lists {labels.get(key, key)}, which is not in it")
+            said = f"the note of community {community.name} lists {labels.get(key, key)}, which is not in it"
+            yield Difference("extra-member", said, path)
     for identity in sorted(vault.members_of.keys() - {community.id for community in graph.communities}):
-        yield Difference("extra-note", f"there is a note of the community {identity}, which is not in the graph")
+        path = vault.communities[identity]
+        yield Difference("extra-note", f"the note is of the community {identity}, which is not in the graph", path)

@@ -27,6 +27,7 @@ class VaultGraph:
     seen_from: dict[tuple[str, str], int] = field(default_factory=dict)  # (this end, other end) → weight
     in_words: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # (concept key, name not linked) → weights beside it
     without_region: set[str] = field(default_factory=set)  # concepts whose list of links the user took away
+    communities: dict[str, str] = field(default_factory=dict)  # community id → path
     without_members: set[str] = field(default_factory=set)  # communities whose list of members the user took away
     community_of: dict[str, str] = field(default_factory=dict)  # concept key → community id, as the concept's note says
     community_words: dict[str, str] = field(default_factory=dict)  # concept key → what its note says instead of linking to a community
@@ -91,6 +92,7 @@ class _Reader:
             for name, weight in _words(lines):
                 self.found.in_words.setdefault((key, name), set()).add(weight)
         elif kind == "community" and note.properties.get("kg_status") != "left":
+            self.found.communities[key] = path
             if not any(region.name == "community" for region in note.regions):
                 self.found.without_members.add(key)
             self.found.members_of[key] = tuple(other for other, _ in self._list(path, lines, _MEMBERS, "concept"))

@@ -434,3 +434,27 @@ def test_verify_tells_how_a_deleted_note_comes_back_whatever_it_is_called_by_now
     assert "kg2vault restore" in problems[0]["hint"]
     assert terminal.run("restore", path.name).exit_code == 0
     assert terminal.run("verify").exit_code == 0
+
+
+def test_a_new_note_goes_to_our_folder_however_its_letters_are_written_by_now(terminal, topics, vault):
+    terminal.sync()
+    (vault / "Knowledge Graph").rename(vault / "knowledge graph")
+    (vault / "knowledge graph" / "Concepts").rename(vault / "knowledge graph" / "CONCEPTS")
+    terminal.sync()
+    for _ in range(2):
+        topics.add("web", "zig")
+    terminal.sync()
+    assert terminal.note("zig").relative_to(vault).as_posix() == "knowledge graph/CONCEPTS/zig.md"
+    assert not (vault / "Knowledge Graph").exists()
+    assert terminal.run("verify").exit_code == 0
+
+
+def test_verify_says_where_the_copy_of_a_note_is_whose_community_left(terminal, topics, vault):
+    terminal.sync()
+    (vault / "Copy.md").write_bytes(terminal.note("wasm (community)").read_bytes())
+    for tag in ("rust", "compilers"):
+        topics.untag(tag)
+    terminal.sync()
+    problem = next(problem for problem in terminal.json("verify")["problems"] if problem["code"] == "extra-note")
+    assert problem["path"] == "Copy.md"
+    assert "take its kg_id out" in problem["hint"]
