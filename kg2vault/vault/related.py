@@ -34,6 +34,8 @@ def _weight(scene: Scene, weight: int) -> str:
 def _repeated(scene: Scene, key: str) -> list[str]:
     """Return the further links to neighbours, for views that count them; in a comment they count and do not show."""
     most = scene.settings.links.repeat
+    if most < 2:
+        return []
     links = []
     for other, weight in scene.graph.neighbours[key]:
         if scene.is_link(key, other):
