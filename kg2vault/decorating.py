@@ -11,11 +11,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from kg2vault.config import ObsidianConfig
 from kg2vault.graph.model import Community, KnowledgeGraph
 from kg2vault.result import Problem
 from kg2vault.storage.beside import BesideNotes
+from kg2vault.storage.vault_dir import is_temporary
 from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.observed import Scan
 from kg2vault.vault import bases, canvas, colours, graph_json, types_json
@@ -58,7 +60,9 @@ def decorate(graph: KnowledgeGraph, folder: str, wishes: ObsidianConfig, beside:
         try:
             step()
         except OSError as error:
-            done.problems.append(Problem("obsidian", f"{error.filename}: {error.strerror or error}", str(error.filename)))
+            path = Path(str(error.filename or beside.root))
+            where = str(path.parent if is_temporary(path.name) else path)
+            done.problems.append(Problem("obsidian", f"{where}: {error.strerror or error}", where))
     return done
 
 

@@ -23,6 +23,7 @@ _HINTS = {
     "failed": "The other notes were written; the next sync tries this one again.",
 }
 _NOTHING_WRITTEN = "No note was written; mend that, and the next sync tries again."
+_HIDDEN = "Make it readable, or let it be downloaded; until then no note counts as deleted."
 
 
 def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, problems: tuple[Problem, ...] = ()) -> OperationResult:
@@ -35,6 +36,8 @@ def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, p
         for outcome in outcomes
         if outcome.state in _HINTS
     ]
+    hidden = Counter(outcome.detail for outcome in outcomes if outcome.state == "skipped" and "could not be read" in outcome.detail)
+    found += [Problem("skipped", f"{_notes(number)} left as before: {why}", None, _HIDDEN) for why, number in sorted(hidden.items())]
     changed = [outcome for outcome in outcomes if outcome.state not in ("identical", "deleted", "forgotten", "removed")]
     data = {
         "concepts": len(graph.concepts),
@@ -49,6 +52,10 @@ def sync_result(built: Built, outcomes: tuple[Outcome, ...], *, dry_run: bool, p
     }
     code = ExitCode.UNFINISHED if any(counts.get(state) for state in _UNFINISHED) else ExitCode.FINE
     return OperationResult("sync", data, (*found, *problems), code, _summary(built, counts, dry_run=dry_run))
+
+
+def _notes(number: int) -> str:
+    return "1 note was" if number == 1 else f"{number:,} notes were"
 
 
 def _summary(built: Built, counts: Counter[str], *, dry_run: bool) -> str:

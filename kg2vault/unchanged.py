@@ -81,7 +81,8 @@ def digest(arguments: list[str], vault: str, databases: list[str], settings: lis
     `lines` is what `walk` gave, for those who need it themselves.
     """
     root = os.path.realpath(vault)
-    if not os.access(root, os.W_OK | os.X_OK) or _is_inside_another(root):
+    usual = os.access(root, os.W_OK | os.X_OK) and os.access(f"{root}/{STATE}/manifest.json", os.R_OK) and not _is_inside_another(root)
+    if not usual:
         raise UnusualError(root)
     parts = [*_call(arguments), __version__, sys.version, program_stamp(), root]
     parts += [f"{path} {content(path)!r}" for path in (*settings, *(f"{root}/{name}" for name in WHOLE_FILES))]

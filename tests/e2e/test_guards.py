@@ -425,3 +425,16 @@ def test_a_sync_that_could_write_nothing_does_not_say_that_it_wrote_the_others(t
     second = terminal.json("sync")
     assert {problem["hint"] for problem in second["problems"]} == {"No note was written; mend that, and the next sync tries again."}
     assert second["data"]["counts"]["failed"] == 9
+
+
+def test_notes_that_could_not_be_read_are_told_in_one_line(terminal, vault):
+    terminal.sync()
+    for name in ("web", "rust", "python"):
+        path = terminal.note(name)
+        path.rename(path.with_name(f".{name}.md.icloud"))
+    for _ in range(2):
+        envelope = terminal.json("sync")
+        (problem,) = envelope["problems"]
+        assert (envelope["exit_code"], problem["code"]) == (0, "skipped")
+        assert problem["message"].startswith("3 notes were left as before: ")
+        assert "Concepts/python.md" in problem["message"]

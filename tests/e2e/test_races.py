@@ -363,3 +363,11 @@ def test_a_disk_without_hard_links_gets_its_notes_too(world):
     assert counts(result)["created"] == 10
     assert world.temporary() == []
     assert writes(world.sync()) == 0
+
+
+def test_a_settings_folder_that_cannot_be_written_is_named_and_not_a_temporary_file_in_it(world):
+    (world.vault / ".obsidian").mkdir(exist_ok=True)
+    result = world.sync(disk=BrokenDisk(lambda name, path: name == "write_new" and path.parent.name == ".obsidian", errno.EACCES))
+    assert result.exit_code == 0
+    told = {problem.message for problem in result.problems if problem.code == "obsidian"}
+    assert told == {f"{world.vault / '.obsidian'}: {os.strerror(errno.EACCES)}"}

@@ -260,3 +260,14 @@ def test_the_answer_needs_no_more_than_it_says():
     )
     ours = {"kg2vault", "kg2vault.storage", "kg2vault.storage.file_token", "kg2vault.unchanged"}
     assert set(done.stdout.split()) - ours <= {"__future__", "_blake2"}
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read anything")
+def test_a_manifest_that_is_closed_to_us_makes_a_real_sync(settled):
+    manifest = settled.vault / ".kg2vault" / "manifest.json"
+    manifest.chmod(0)
+    try:
+        assert settled.answer() is None
+    finally:
+        manifest.chmod(0o600)
+    assert settled.answer() is not None
