@@ -7,6 +7,7 @@ else's note is never ours.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -34,6 +35,7 @@ class Identifier:
         self._usual = cache(usual)
         self._entries = manifest.entries
         self._resolver: Resolver | None = None
+        self._names: Mapping[str, str] | None = None
 
     def meaning_in(self, source: str) -> Identify:
         """Return the function that tells which note (id, label) a link in the note at `source` means, None when it is not ours."""
@@ -79,7 +81,14 @@ class Identifier:
         written = self._before.get(whole)
         if written is not None or self._resolve(target, source) is not None:
             return written
-        return self._usual().get(whole)
+        return self._usual().get(whole) or self._alone_of_that_name().get(whole.rpartition("/")[2])
+
+    def _alone_of_that_name(self) -> Mapping[str, str]:
+        """Map the file names that one note of ours has to its id: where a link led before a folder was moved and the manifest lost."""
+        if self._names is None:
+            names = Counter(path.rpartition("/")[2] for path in self._now)
+            self._names = {path.rpartition("/")[2]: key for path, key in self._now.items() if names[path.rpartition("/")[2]] == 1}
+        return self._names
 
     def _resolve(self, target: str, source: str) -> str | None:
         if self._resolver is None:

@@ -81,8 +81,6 @@ _SAME, _REWRITE, _REFRESH, _CONFLICT = "same", "rewrite", "refresh", "conflict"
 def _change(new: FilledRegion | None, region: Region, links: Links) -> str:
     if new is None or canonical_body(region.body, links.identify) != new.canonical:
         return _REWRITE if links.untouched(region) else _CONFLICT
-    if region.marker_digest != new.digest:
-        return _REFRESH
     if region.body != new.body and not all(links.reaches(link.target) for link in parse_links(region.body)):
         return _REWRITE
-    return _SAME
+    return _REFRESH if region.marker_digest != new.digest else _SAME

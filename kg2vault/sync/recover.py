@@ -40,13 +40,22 @@ def recover_communities(scan: Scan) -> tuple[SavedCommunity, ...]:
     members: dict[str, list[str]] = {}
     for key, path, link in concepts:
         links = parse_links(link)
-        target = resolver.resolve(links[0].target, path) if links else None
-        if target in by_path:
-            members.setdefault(by_path[target], []).append(key)
+        identity = _community_at(links[0].target, resolver.resolve(links[0].target, path), by_path) if links else ""
+        if identity:
+            members.setdefault(identity, []).append(key)
     return tuple(
         SavedCommunity(key, names[key][0], _labelled(names[key][1], members[key], called), tuple(sorted(members[key])))
         for key in sorted(members)
     )
+
+
+def _community_at(target: str, reached: str | None, by_path: Mapping[str, str]) -> str:
+    """Return the community a link leads to, or led to before its folder was moved: the one of that file name; "" when there is none."""
+    if reached is not None:
+        return by_path.get(reached, "")
+    name = f"{target.rpartition('/')[2].removesuffix('.md')}.md"
+    there = [identity for path, identity in by_path.items() if path.rpartition("/")[2] == name]
+    return there[0] if len(there) == 1 else ""
 
 
 def _labelled(label: str, members: Iterable[str], called: Mapping[str, str]) -> str:

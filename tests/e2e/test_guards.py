@@ -438,3 +438,14 @@ def test_notes_that_could_not_be_read_are_told_in_one_line(terminal, vault):
         assert (envelope["exit_code"], problem["code"]) == (0, "skipped")
         assert problem["message"].startswith("3 notes were left as before: ")
         assert "Concepts/python.md" in problem["message"]
+
+
+def test_our_folder_moved_while_the_manifest_was_lost_and_a_concept_left_makes_no_note_look_edited(terminal, topics, vault):
+    terminal.sync()
+    (vault / "Knowledge Graph").rename(vault / "Topics")
+    (vault / ".kg2vault" / "manifest.json").unlink()
+    topics.untag("llvm")
+    terminal.sync()
+    assert "[[Topics/Concepts/wasm|wasm]]" in terminal.note("rust").read_text()
+    assert "llvm" not in terminal.note("rust").read_text()
+    assert terminal.counts("--full") == {**dict.fromkeys(terminal.counts(), 0), "identical": 9}

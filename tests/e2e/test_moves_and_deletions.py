@@ -458,3 +458,13 @@ def test_verify_says_where_the_copy_of_a_note_is_whose_community_left(terminal, 
     problem = next(problem for problem in terminal.json("verify")["problems"] if problem["code"] == "extra-note")
     assert problem["path"] == "Copy.md"
     assert "take its kg_id out" in problem["hint"]
+
+
+def test_links_to_a_moved_note_are_mended_in_a_region_whose_digest_is_not_right(terminal):
+    terminal.sync()
+    path = terminal.note("wasm")
+    path.write_text(re.sub(r"begin concept [0-9a-f]{8}", "begin concept 00000000", path.read_text()))
+    move(terminal, "web", "Areas/Web.md")
+    terminal.sync()
+    assert links_to(terminal, "wasm", "Areas/Web")
+    assert terminal.run("verify").exit_code == 0
