@@ -108,7 +108,11 @@ def _touched(scene: Scene, ties: _Ties) -> list[str]:
     """List the communities this one touches. The concepts in between are words: a link would tie this note to another community's."""
     lines = [
         f"- {scene.community_link(other)} — {counted(total, 'shared item')}, "
-        f"most between {scene.concept_name(here)} and {scene.concept_name(there)}"
-        for other, total, (_, here, there) in ties.touched[:_TOUCHED]
+        f"{_share(weight, total)} between {scene.concept_name(here)} and {scene.concept_name(there)}"
+        for other, total, (weight, here, there) in ties.touched[:_TOUCHED]
     ]
     return ["## Bridges to other communities", *lines] if lines else []
+
+
+def _share(weight: int, total: int) -> str:
+    return "all" if weight == total else "most" if 2 * weight > total else "strongest"

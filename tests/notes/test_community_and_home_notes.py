@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.graph.small import clique, linked
 from tests.notes.desk import lines_of, notes_of
 
@@ -32,7 +34,14 @@ def test_the_strongest_ties_inside_come_first_and_the_bridges_name_the_concepts_
     note = community(notes, "a0")
     assert below(note, "Strongest ties")[0] == "- [[concept/a2|a2]] – [[concept/a3|a3]] — 5 shared items"
     other = community(notes, "b0")
-    assert below(note, "Bridges to other communities") == [f"- [[{other.id}|{other.name}]] — 4 shared items, most between a1 and b2"]
+    assert below(note, "Bridges to other communities") == [f"- [[{other.id}|{other.name}]] — 4 shared items, all between a1 and b2"]
+
+
+@pytest.mark.parametrize(("more", "said"), [(0, "all"), (3, "most"), (4, "strongest")])
+def test_a_bridge_says_how_much_of_it_its_strongest_link_is(more, said):
+    ties = [("a1", "b2", 4), *([("a0", "b0", min(more, 3))] if more else []), *([("a3", "b3", 2)] if more > 3 else [])]
+    note = community(notes_of(linked(*clique("a", 4, 9), *clique("b", 5, 9), *ties)), "a0")
+    assert below(note, "Bridges to other communities")[0].endswith(f", {said} between a1 and b2")
 
 
 def test_all_members_are_listed_and_no_concept_of_another_community_is_linked():
