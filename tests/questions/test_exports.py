@@ -48,7 +48,7 @@ HOSTILE = [
     "\\\\u0027",
     "/* comment",
     "${name}",
-    "\"\"",
+    '""',
     "-x",
     "subgraph",
     "\x85next line",

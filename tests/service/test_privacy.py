@@ -1,6 +1,5 @@
 """What macOS guards, told apart from what is merely absent."""
 
-
 import pytest
 
 from kg2vault.service.install import install
