@@ -139,13 +139,20 @@ def _emptied(applied: Applied, folder: str) -> set[str]:
 
 
 def _announced(ready: Prepared, stores: Stores, settings: Settings) -> Prepared:
-    """Write down which colour groups will go, before they do."""
-    if not settings.config.obsidian.graph_colors:
-        return ready
-    manifest = without_groups_that_go(ready.manifest, ready.built.graph)
+    """Take down what must be on record before it happens: which colour groups go, and which communities the notes of a first sync name."""
+    manifest = ready.manifest
+    if settings.config.obsidian.graph_colors:
+        manifest = without_groups_that_go(manifest, ready.built.graph)
     if manifest is not ready.manifest:
         stores.manifest.save(manifest)
+    if stores.manifest.stamp() is None:  # saved by apply(), with the notes that are to come
+        manifest = replace(manifest, communities=_communities(ready))
     return replace(ready, manifest=manifest)
+
+
+def _communities(ready: Prepared) -> tuple[SavedCommunity, ...]:
+    communities = sorted(ready.built.graph.communities, key=lambda community: community.id)
+    return tuple(SavedCommunity(c.id, c.name, c.label, c.members) for c in communities)
 
 
 def _settled(ready: Prepared, stores: Stores, settings: Settings, clock: Clock) -> Applied | None:
@@ -245,13 +252,12 @@ def _preview(planned: Plan) -> tuple[Outcome, ...]:
 
 def _next_manifest(ready: Prepared, applied: Applied, settings: Settings) -> Manifest:
     graph = ready.built.graph
-    communities = sorted(graph.communities, key=lambda community: community.id)
     bands = bands_of(graph, settings.config.links, _before(ready.manifest).bands)
     return replace(
         ready.manifest,
         entries=applied.entries,
         edges_digest=graph.edges_digest,
-        communities=tuple(SavedCommunity(c.id, c.name, c.label, c.members) for c in communities),
+        communities=_communities(ready),
         fingerprint=ready.built.reading.fingerprint,
         settings=notes_digest(settings),
         bands=(bands.medium, bands.strong) if bands is not None else None,

@@ -1,7 +1,8 @@
 """Carry out a plan: `apply()` is the only place where planning turns into files.
 
-Layer 2. Creations and updates act first and are recorded afterwards; removals, of notes and of parts of them, are recorded before they act,
-because a forgotten write is found again by its id while a forgotten removal looks like a deletion by the user. One note that fails never
+Layer 2. Updates act first and are recorded afterwards; removals, of notes and of parts of them, are recorded before they act, because a
+forgotten write is found again by its id while a forgotten removal looks like a deletion by the user. A note to be created is first put on
+record as one on its way out, which is right whether or not it comes to be. One note that fails never
 stops the others.
 """
 
@@ -71,11 +72,13 @@ def apply(
 
 
 def _intents(plan: Plan, manifest: Manifest) -> Iterator[tuple[str, ManifestEntry]]:
-    """Yield what must be on record before it happens: notes that go, and what comes to or goes out of the parts we share with the user."""
+    """Yield what must be on record before it happens: notes that come and go, and what comes to and goes out of shared lists."""
     for action in plan.actions:
         before = manifest.entries.get("" if isinstance(action, Keep) else action.entry.id)
         if isinstance(action, Retire):
             yield action.entry.id, action.entry
+        elif isinstance(action, Create):  # should its concept leave before a sync gets through, the note is known for ours
+            yield action.entry.id, replace(action.entry, state=EntryState.RETIRING)
         elif isinstance(action, Update) and before is not None:
             intended = before.intending(action.entry)
             if intended != before:

@@ -7,9 +7,9 @@ else's note is never ours.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import chain
 
 from kg2vault.sync.manifest import Manifest
 from kg2vault.sync.observed import Scan
@@ -84,10 +84,15 @@ class Identifier:
         return self._usual().get(whole) or self._alone_of_that_name().get(whole.rpartition("/")[2])
 
     def _alone_of_that_name(self) -> Mapping[str, str]:
-        """Map the file names that one note of ours has to its id: where a link led before a folder was moved and the manifest lost."""
+        """Map the file names that one note of ours has, or had when it was last recorded, to its id.
+
+        There a link led before a folder was moved and the manifest lost, or before the note it names by its short name went to the trash.
+        """
         if self._names is None:
-            names = Counter(path.rpartition("/")[2] for path in self._now)
-            self._names = {path.rpartition("/")[2]: key for path, key in self._now.items() if names[path.rpartition("/")[2]] == 1}
+            of_name: dict[str, set[str]] = {}
+            for path, key in chain(self._before.items(), self._now.items()):
+                of_name.setdefault(path.rpartition("/")[2], set()).add(key)
+            self._names = {name: next(iter(keys)) for name, keys in of_name.items() if len(keys) == 1}
         return self._names
 
     def _resolve(self, target: str, source: str) -> str | None:

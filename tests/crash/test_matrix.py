@@ -3,11 +3,13 @@
 import itertools
 import re
 import shutil
+import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from kg2vault.verifying import verify
 from tests.crash.disk import CountingDisk, Crash, FailingDisk
 from tests.crash.world import World, writes
 
@@ -122,6 +124,17 @@ def dissolved_community(world):
     world.tags("compilers", "web", "python", times=4)
 
 
+def moved_and_leaving(world):
+    """Two concepts leave, and the note of the second links to that of the first by its short name."""
+    settled(world)
+    (world.vault / "Areas").mkdir()
+    world.path("compilers").rename(world.vault / "Areas" / "Compiling.md")
+    for path, data in world.visible().items():
+        (world.vault / path).write_bytes(data.replace(b"[[Knowledge Graph/Concepts/compilers|", b"[[Compiling|"))
+    world.untag("compilers")
+    world.untag("wasm")
+
+
 def lost_copy(world):
     """A concept leaves of whose note there is a copy."""
     settled(world)
@@ -131,7 +144,7 @@ def lost_copy(world):
 
 SCENARIOS = [
     first_sync, update_of_several, create_update_and_retire, orphaned_note, tombstone, region_refresh, lost_manifest, moved_in_obsidian,
-    moved_by_hand, put_back, merged_by_alias, dissolved_community, lost_copy,
+    moved_by_hand, moved_and_leaving, put_back, merged_by_alias, dissolved_community, lost_copy,
 ]  # fmt: skip
 QUICK = [first_sync, create_update_and_retire, lost_manifest]
 
@@ -158,8 +171,15 @@ def concept_returns(world):
 
 NEXT = [nothing, source_changes, user_edits, concept_returns]
 # What was, matters: a community that never fell apart keeps its identity, a note that was not yet retired stays the one its copy is a copy
-# of, and a region that the user wrote just as we would have is ours only when we have seen it before it is out of date.
-HISTORY = {(dissolved_community, concept_returns), (lost_copy, concept_returns), (region_refresh, source_changes)}
+# of, a region that the user wrote just as we would have is ours only when we have seen it before it is out of date, and a note that has not
+# left yet when its concept returns is where the user moved it.
+HISTORY = {
+    (dissolved_community, concept_returns),
+    (lost_copy, concept_returns),
+    (region_refresh, source_changes),
+    (moved_and_leaving, source_changes),
+    (moved_and_leaving, concept_returns),
+}
 
 
 @dataclass
@@ -258,6 +278,23 @@ def assert_recovered(world, expected, *, exactly):
 @pytest.mark.parametrize("scenario", QUICK, ids=lambda made: made.__name__)
 def test_a_crash_at_any_effect_is_repaired_by_the_next_sync(scenario, matrix):
     explore(scenario, matrix, [nothing])
+
+
+def test_a_first_sync_that_was_cut_off_leaves_no_note_that_nobody_knows_when_the_source_is_another_one(matrix):
+    first_sync(matrix.base)
+    uncrashed = matrix.copy_of(matrix.base)
+    uncrashed.sync()
+    for point, world in crashed_worlds(matrix, uncrashed):
+        with sqlite3.connect(world.db) as connection:
+            connection.execute("DELETE FROM item_tags")
+        connection.close()
+        world.tags("sun", "moon", "stars")
+        world.tags("sun", "rust")
+        world.sync()
+        kinds = {note_id.partition("/")[2] for note_id in world.ids()}
+        assert not kinds & {"python", "django", "web", "wasm", "compilers"}, point
+        assert verify(world.settings()).exit_code == 0, point
+        shutil.rmtree(world.root)
 
 
 @pytest.mark.slow

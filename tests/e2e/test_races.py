@@ -248,7 +248,7 @@ def test_a_folder_that_is_read_only_fails_its_notes_and_no_others(synced):
 
 @pytest.mark.parametrize("kept", [0, 1, 5])
 def test_a_full_disk_tears_nothing_and_the_next_sync_finishes(kept, world):
-    left = [kept]
+    left = [1 + kept]  # our record comes first
 
     def full(name, path):
         if name != "write_new":

@@ -418,6 +418,7 @@ def test_the_promises_hold_whatever_user_source_and_program_do():
 
 
 @pytest.mark.slow
-def test_the_promises_hold_over_many_long_lives():
-    run(100, 80)
-    assert min(STEPS[name] for name in ("sync", "deletes", "moves_or_renames", "copies", "damages_a_note")) > 50
+@pytest.mark.parametrize("part", range(4))  # so that they can run beside each other
+def test_the_promises_hold_over_many_long_lives(part):
+    run(20, 80)
+    assert min(STEPS[name] for name in ("sync", "deletes", "moves_or_renames", "copies", "damages_a_note")) > 10
