@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("kg2vault", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile(
+    "kg2vault",
+    deadline=None,
+    derandomize=not os.environ.get("KG2VAULT_RANDOM"),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("kg2vault")
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
