@@ -6,6 +6,7 @@ order of rows changes nothing · P6 what the user deleted stays deleted · P7 he
 With `pytest -s` the number of steps of each kind is printed.
 """
 
+import os
 import random
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
@@ -399,12 +400,12 @@ class SyncMachine(RuleBasedStateMachine):
             assert (self.world.vault / path).read_bytes() == data, "P4"
 
 
-def run(examples, steps, *, machine=SyncMachine, **more):
+def run(examples, steps, **more):
     STEPS.clear()
     LONGEST[0] = Counter()
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.large_base_example]
     run_state_machine_as_test(
-        machine,
+        SyncMachine,
         settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=checks, **more),
     )
     for title, counter in ((f"{STEPS.total()} steps in all", STEPS), (f"the longest example, {LONGEST[0].total()} steps", LONGEST[0])):
@@ -418,7 +419,8 @@ def test_the_promises_hold_whatever_user_source_and_program_do():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))  # so that they can run beside each other; the same lives each time
+@pytest.mark.skipif(not os.environ.get("KG2VAULT_RANDOM"), reason="other lives at every run; KG2VAULT_RANDOM=1 asks for them")
+@pytest.mark.parametrize("part", range(4))  # so that they can run beside each other
 def test_the_promises_hold_over_many_long_lives(part):
-    run(12, 80, machine=seed(part)(type("SyncMachine", (SyncMachine,), {})), database=None)
-    assert min(STEPS[name] for name in ("sync", "deletes", "moves_or_renames", "copies", "damages_a_note")) > 5
+    run(20, 80)
+    assert min(STEPS[name] for name in ("sync", "deletes", "moves_or_renames", "copies", "damages_a_note")) > 0
