@@ -15,7 +15,7 @@ from kg2vault.settings import Settings
 from kg2vault.storage.lock import VaultLock
 from kg2vault.storage.vault_dir import TRASH, ChangedError, VaultDir
 from kg2vault.sync.identify import Identifier
-from kg2vault.sync.layout import choose
+from kg2vault.sync.layout import choose, copies_of
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan, bytes_of, digest_of, text_of
 from kg2vault.sync.plan import NO_ID
@@ -58,7 +58,7 @@ class View:
         self.winners, self.losers = choose({}, self.manifest, self.scan)
         paths = {key: found.path for key, found in self.winners.items()}
         labels = {key: entry.label for key, entry in self.manifest.entries.items()}
-        self.identifier = Identifier(paths, self.manifest, self.scan, labels)
+        self.identifier = Identifier(paths, self.manifest, self.scan, labels, copies_of(self.losers))
         self._resolver: Resolver | None = None
 
     def pending(self) -> Iterator[Pending]:

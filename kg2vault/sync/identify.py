@@ -18,7 +18,10 @@ from kg2vault.vault.wikilinks import Identify, Resolver
 
 
 class Identifier:
-    """`paths` is id → path today, `labels` id → shown name, `usual` gives path → id for the places we would choose."""
+    """`paths` is id → path today, `labels` id → shown name, `copies` path → id of the other files that carry an id.
+
+    `usual` gives path → id for the places we would choose.
+    """
 
     def __init__(
         self,
@@ -26,12 +29,14 @@ class Identifier:
         manifest: Manifest,
         scan: Scan,
         labels: Mapping[str, str],
+        copies: Mapping[str, str],
         usual: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._scan = scan
         self._labels = labels
         self._now = {path: key for key, path in paths.items()}
         self._before = {entry.path: key for key, entry in manifest.entries.items()}
+        self._copies = copies
         self._usual = cache(usual)
         self._entries = manifest.entries
         self._resolver: Resolver | None = None
@@ -45,14 +50,17 @@ class Identifier:
         """Return the function that tells whether a region of the note at `source` still says what we wrote, or was given back.
 
         Its links are taken as they lead today, or else as they led when we wrote them: files that swapped their names behind Obsidian's
-        back change where links lead, and nobody edited the region.
+        back change where links lead, and nobody edited the region. A link to a copy of a note is a link to the note: it was written when
+        that file was the only one, and the manifest that knew so may be lost.
         """
+
+        def means(target: str) -> tuple[str, str] | None:
+            return self._meaning(target, source) or self._copied(target, source)
 
         def written(target: str) -> tuple[str, str] | None:
             key = self._before.get(_with_extension(target))
-            return (key, self._entries[key].label) if key is not None else self._meaning(target, source)
+            return (key, self._entries[key].label) if key is not None else means(target)
 
-        means = self.meaning_in(source)
         return lambda region: region.is_pristine(means) or region.is_pristine(written) or region.is_given_back()
 
     def reaching_from(self, source: str) -> Callable[[str], bool]:
@@ -61,8 +69,13 @@ class Identifier:
 
     def _meaning(self, target: str, source: str) -> tuple[str, str] | None:
         key = self._lookup(target, source)
-        if key is None:
-            return None
+        return self._named(key) if key is not None else None
+
+    def _copied(self, target: str, source: str) -> tuple[str, str] | None:
+        key = self._copies.get(_with_extension(target)) or self._copies.get(self._resolve(target, source) or "")
+        return self._named(key) if key is not None else None
+
+    def _named(self, key: str) -> tuple[str, str]:
         entry = self._entries.get(key)
         return key, self._labels.get(key) or (entry.label if entry else "")
 

@@ -112,7 +112,7 @@ def lay_out(
 
     labels = {key: note.name for key, note in {**wanted, **leaving}.items()}
     ours = {key: found.path for key, found in winners.items()} | paths  # a note nobody wants or remembers is what links meant all the same
-    identify = Identifier(ours, manifest, scan, labels, usual)
+    identify = Identifier(ours, manifest, scan, labels, copies_of(losers), usual)
     return Layout(
         paths,
         wanted,
@@ -165,6 +165,11 @@ def choose(
         ranked = sorted(found, key=lambda note: (name_key(note.path) != remembered, name_key(note.path) not in ours, note.path))
         winners[key], losers[key] = ranked[0], tuple(ranked[1:])
     return winners, losers
+
+
+def copies_of(losers: Mapping[str, tuple[ObservedNote, ...]]) -> dict[str, str]:
+    """Return path → id of the files that carry an id which another file has won."""
+    return {found.path: key for key, copies in losers.items() for found in copies}
 
 
 def _unseen(missing: Iterable[str], manifest: Manifest, scan: Scan, now: float, settle_seconds: float) -> dict[str, str]:

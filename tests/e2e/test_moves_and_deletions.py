@@ -468,3 +468,24 @@ def test_links_to_a_moved_note_are_mended_in_a_region_whose_digest_is_not_right(
     terminal.sync()
     assert links_to(terminal, "wasm", "Areas/Web")
     assert terminal.run("verify").exit_code == 0
+
+
+@pytest.mark.parametrize("news", [False, True])
+@pytest.mark.parametrize("lost", ["manifest.json", "."])
+def test_links_to_a_copy_that_was_the_note_until_the_manifest_was_lost_are_no_edit(lost, news, terminal, topics, vault):
+    terminal.sync()
+    original = terminal.note("web")
+    text = original.read_text()
+    move(terminal, "web", "Areas/Copy.md")
+    terminal.sync()
+    assert links_to(terminal, "wasm", "Areas/Copy")
+    original.write_text(text)  # put back from a backup
+    gone = vault / ".kg2vault" / lost
+    shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    if news:
+        change_source(topics)
+    counts = terminal.json("sync")["data"]["counts"]
+    assert counts["conflict"] == 0
+    assert counts["duplicate"] == 1
+    assert links_to(terminal, "wasm", "Knowledge Graph/Concepts/web")
+    assert terminal.counts()["updated"] == 0
