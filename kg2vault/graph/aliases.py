@@ -24,6 +24,9 @@ from kg2vault.graph.spelling import clean_spelling, fold_key, spelling_key
 __all__ = ["AliasTable", "Canonicaliser", "canonical_key", "clean_spelling", "fold_key", "parse_alias_table", "spelling_key"]
 
 
+_UNDECIDED = ""  # no concept has this key
+
+
 class Canonicaliser:
     """Maps raw tags to concept keys under one alias table; remembers every answer, so a repeated tag costs one lookup."""
 
@@ -38,11 +41,10 @@ class Canonicaliser:
 
     def __call__(self, tag: str) -> str | None:
         """Return the concept key of a raw tag, or None when it is blank, control characters only, or ignored."""
-        try:
-            return self._answers[tag]
-        except KeyError:
-            answer = self._answers[tag] = self._decide(self._key(tag))
-            return answer
+        answer = self._answers.get(tag, _UNDECIDED)
+        if answer is _UNDECIDED:
+            answer = self._answers[tag] = self._decide(spelling_key(tag, fold_case=self.fold_case))
+        return answer
 
     def named_spelling(self, key: str) -> str | None:
         """Return the spelling the table itself gives this concept, which is then its label; None when the table does not name it."""

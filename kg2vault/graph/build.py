@@ -5,14 +5,18 @@ Layer 1, pure, and a function of its arguments: the order of rows and the hash s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kg2vault.graph.aliases import AliasTable, Canonicaliser
 from kg2vault.graph.communities import Partition, Terms, edges_digest, find_communities
 from kg2vault.graph.cooccurrence import Counted, count
 from kg2vault.graph.metrics import BetweennessCache, measure
-from kg2vault.graph.model import Concept, Edge, KnowledgeGraph, Reading
+from kg2vault.graph.model import Concept, Edge, KnowledgeGraph, Pair, Reading
+
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +46,38 @@ def build_graph(
     counted = _count(reading, table, settings)
     concepts, pairs = counted.concepts, counted.pairs
     keys = [concept.key for concept in concepts]
-    metrics, sampled = measure(keys, pairs, exact_up_to=settings.betweenness_exact_up_to, cached=cached)
     terms = Terms(settings.community_min_size, settings.resolution, settings.stickiness)
     digest = edges_digest(concepts, pairs, terms)
-    communities = find_communities(concepts, pairs, terms, digest=digest, previous=previous, recluster=recluster)
-    edges = tuple(Edge(keys[first], keys[second], weight) for first, second, weight in pairs)
+    (metrics, sampled), communities = _both(
+        lambda: measure(keys, pairs, exact_up_to=settings.betweenness_exact_up_to, cached=cached),
+        lambda: find_communities(concepts, pairs, terms, digest=digest, previous=previous, recluster=recluster),
+        at_once=len(keys) > settings.betweenness_exact_up_to,
+    )
+    edges = tuple([Edge(keys[first], keys[second], weight) for first, second, weight in pairs])
     by_key = dict(zip(keys, concepts, strict=True))
     return KnowledgeGraph(
         concepts=by_key,
         edges=edges,
         metrics=metrics,
         communities=communities,
-        neighbours=_neighbours(by_key, edges),
+        neighbours=_neighbours(concepts, pairs),
         betweenness_sampled=sampled,
         distinct_tags=counted.distinct_tags,
         singleton_tags=counted.singleton_tags,
         tagged_items=counted.tagged_items,
         edges_digest=digest,
     )
+
+
+def _both(one: Callable[[], One], other: Callable[[], Other], *, at_once: bool) -> tuple[One, Other]:
+    """Call both functions; `at_once` on two cores, where Leiden takes seconds: the library leaves the interpreter to others meanwhile."""
+    if not at_once:
+        return one(), other()
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as second:
+        later = second.submit(other)
+        return one(), later.result()
 
 
 def _count(reading: Reading, table: AliasTable, settings: GraphSettings) -> Counted:
@@ -73,11 +91,18 @@ def _count(reading: Reading, table: AliasTable, settings: GraphSettings) -> Coun
     )
 
 
-def _neighbours(concepts: Mapping[str, Concept], edges: Sequence[Edge]) -> dict[str, tuple[tuple[str, int], ...]]:
-    by_label = sorted(concepts, key=lambda key: (concepts[key].label, key))
-    rank = {key: place for place, key in enumerate(by_label)}  # so that sorting each list compares numbers only
-    near: dict[str, list[tuple[int, int]]] = {key: [] for key in concepts}
-    for edge in edges:
-        near[edge.source].append((-edge.weight, rank[edge.target]))
-        near[edge.target].append((-edge.weight, rank[edge.source]))
-    return {key: tuple([(by_label[place], -weight) for weight, place in sorted(ties)]) for key, ties in near.items()}
+def _neighbours(concepts: Sequence[Concept], pairs: Sequence[Pair]) -> dict[str, tuple[tuple[str, int], ...]]:
+    size, most = len(concepts), max((weight for _, _, weight in pairs), default=0)
+    by_label = sorted(range(size), key=lambda node: (concepts[node].label, concepts[node].key))
+    keys, rank = [concepts[node].key for node in by_label], [0] * size
+    for place, node in enumerate(by_label):
+        rank[node] = place
+    near: list[list[int]] = [[] for _ in range(size)]
+    for first, second, weight in pairs:  # one number for weight and rank, so that sorting compares numbers only
+        heavy = (most - weight) * size
+        near[first].append(heavy + rank[second])
+        near[second].append(heavy + rank[first])
+    return {
+        concept.key: tuple([(keys[code % size], most - code // size) for code in sorted(ties)])
+        for concept, ties in zip(concepts, near, strict=True)
+    }

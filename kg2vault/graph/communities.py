@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from itertools import count as counting
 
 from kg2vault.graph import partition
-from kg2vault.graph.cooccurrence import Pair
 from kg2vault.graph.metrics import degrees
-from kg2vault.graph.model import Community, Concept, KnowledgeGraph
+from kg2vault.graph.model import Community, Concept, KnowledgeGraph, Pair
 
 _ID_LENGTH = 8
 

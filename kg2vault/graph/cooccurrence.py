@@ -8,18 +8,13 @@ An item counts once for a concept, however many of its tags merge into it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
-from operator import itemgetter, lt
+from itertools import chain, compress
 
+from kg2vault.graph import columns
 from kg2vault.graph.aliases import Canonicaliser, clean_spelling
-from kg2vault.graph.model import Concept, Item
-
-Pair = tuple[int, int, int]  # index of a concept, index of a later concept, number of shared items
-
-# From here on arrays pay for importing numpy, which a graph of that size needs for its betweenness anyway.
-_MANY_ROWS = 500_000
+from kg2vault.graph.model import Assignments, Concept, Item, Pair, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class Counted:
 
 
 def count(
-    assignments: Sequence[tuple[int, str]],
+    assignments: Iterable[tuple[int, str]],
     canonicaliser: Canonicaliser,
     *,
     min_items: int = 2,
@@ -44,36 +39,61 @@ def count(
 ) -> Counted:
     """Count concepts and the items they share; `items` gives the dates for the newest-first order of a concept's items.
 
-    Repeated and unsorted assignments are fine; sorted ones without repeats, as a `Reading` has them, are fastest.
+    Repeated and unsorted assignments are fine; those of a `Reading` are fastest.
     """
-    rows = _sorted_once(assignments)
-    keys_of = {tag: canonicaliser(tag) for tag in set(map(itemgetter(1), rows))}
-    if None in keys_of.values():
-        rows = [row for row in rows if keys_of[row[1]] is not None]
-    newest = _newest_first(set(map(itemgetter(0), rows)), items or {})
-    carried = _places_by_tag(rows, newest)
-    spellings = _tags_by_concept(carried, keys_of)
-    places = {key: _merged([carried[tag] for tag in tags]) for key, tags in spellings.items()}
-    keys = sorted(key for key, of_key in places.items() if len(of_key) >= min_items)
-    shared_items = _shared_items_of_many if len(rows) > _MANY_ROWS else _shared_items
-    pairs = shared_items([places[key] for key in keys], len(newest), min_weight)
-    if not include_isolated:
-        keys, pairs = _without_isolated(keys, pairs)
+    rows = Assignments.of(assignments)
+    key_at = list(map(canonicaliser, rows.tags))
+    keys = sorted(dict.fromkeys(key for key in key_at if key is not None))  # much as the tags are sorted already
+    number = {key: position for position, key in enumerate(keys)}
+    concept_at = [number[key] if key is not None else -1 for key in key_at]
+    counting = columns.tally_of_many if len(rows) > columns.MANY_ROWS else tally
+    found = counting(rows, concept_at, lambda ids: _newest_first(ids, items or {}), min_items=min_items, min_weight=min_weight)
+    kept, pairs = range(len(found.kept)), found.pairs
+    linked, pairs = (kept, pairs) if include_isolated else _without_isolated(pairs)
+    name = _names(rows, concept_at, canonicaliser)
     concepts = []
-    for key in keys:
-        label, others = _name(key, spellings[key], carried, canonicaliser)
-        concepts.append(Concept(key, label, others, tuple([newest[place] for place in places[key]])))
+    for position in linked:
+        of_keys = found.kept[position]
+        label, others = name(of_keys, keys[of_keys])
+        concepts.append(Concept(keys[of_keys], label, others, found.items[position]))
     return Counted(
         concepts=tuple(concepts),
         pairs=tuple(pairs),
-        distinct_tags=len(places),
-        singleton_tags=sum(len(of_key) == 1 for of_key in places.values()),
-        tagged_items=len(newest),
+        distinct_tags=len(keys),
+        singleton_tags=found.uses.count(1),
+        tagged_items=found.tagged_items,
     )
 
 
-def _sorted_once(rows: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
-    return rows if all(map(lt, rows, islice(rows, 1, None))) else sorted(set(rows))
+def tally(
+    rows: Assignments,
+    concept_at: Sequence[int],
+    newest_first: Callable[[Iterable[int]], list[int]],
+    *,
+    min_items: int,
+    min_weight: int,
+) -> Tally:
+    """Count what each concept is on, and what those that are on `min_items` items share.
+
+    `concept_at` gives the number of the concept that a tag of `rows.tags` belongs to, -1 for none.
+    """
+    places: list[list[int]] = [[] for _ in range(max(concept_at, default=-1) + 1)]
+    concepts = list(map(concept_at.__getitem__, rows.tag_at))
+    newest = newest_first({item for item, concept in zip(rows.item_ids, concepts, strict=True) if concept >= 0})
+    place_of = {item: place for place, item in enumerate(newest)}
+    for item, concept in zip(rows.item_ids, concepts, strict=True):
+        if concept >= 0:
+            places[concept].append(place_of[item])
+    several = {concept for concept, tags in Counter(concept_at).items() if tags > 1}
+    places = [sorted(set(of_one)) if concept in several else sorted(of_one) for concept, of_one in enumerate(places)]
+    kept = [concept for concept, of_one in enumerate(places) if len(of_one) >= min_items]
+    return Tally(
+        tagged_items=len(newest),
+        uses=list(map(len, places)),
+        kept=kept,
+        items=[tuple([newest[place] for place in places[concept]]) for concept in kept],
+        pairs=_shared_items([places[concept] for concept in kept], len(newest), min_weight),
+    )
 
 
 def _newest_first(ids: Iterable[int], items: Mapping[int, Item]) -> list[int]:
@@ -81,30 +101,6 @@ def _newest_first(ids: Iterable[int], items: Mapping[int, Item]) -> list[int]:
     published = {item: items[item].published if item in items else "" for item in newest}
     newest.sort(key=published.__getitem__, reverse=True)  # stable: equal dates stay with the greater id first
     return newest
-
-
-def _places_by_tag(rows: Iterable[tuple[int, str]], newest: Sequence[int]) -> dict[str, list[int]]:
-    """Where in the newest-first list the items of each raw tag stand, ascending."""
-    place_of = {item: place for place, item in enumerate(newest)}
-    carried: defaultdict[str, list[int]] = defaultdict(list)
-    for item, tag in rows:
-        carried[tag].append(place_of[item])
-    for places in carried.values():
-        places.sort()
-    return carried
-
-
-def _tags_by_concept(tags: Iterable[str], keys_of: Mapping[str, str | None]) -> dict[str, list[str]]:
-    spellings: defaultdict[str, list[str]] = defaultdict(list)
-    for tag in tags:
-        key = keys_of[tag]
-        if key is not None:
-            spellings[key].append(tag)
-    return spellings
-
-
-def _merged(lists: Sequence[list[int]]) -> list[int]:
-    return lists[0] if len(lists) == 1 else sorted(set().union(*lists))
 
 
 def _shared_items(places: Sequence[Sequence[int]], item_count: int, min_weight: int) -> list[Pair]:
@@ -125,43 +121,41 @@ def _shared_items(places: Sequence[Sequence[int]], item_count: int, min_weight: 
     return list(chain.from_iterable(reversed(groups)))
 
 
-def _shared_items_of_many(places: Sequence[Sequence[int]], item_count: int, min_weight: int) -> list[Pair]:
-    """Answer as `_shared_items` does, several times faster on millions of rows: a pair becomes one number, equal ones are counted."""
-    import numpy as np
-
-    size = len(places)
-    concept = np.repeat(np.arange(size), [len(of_concept) for of_concept in places])
-    place = np.fromiter(chain.from_iterable(places), dtype=np.int64, count=len(concept))
-    by_item = np.argsort(place, kind="stable")  # stable: within an item the concepts stay in order
-    concept, place = concept[by_item], place[by_item]
-    codes = []
-    onward = np.arange(len(concept) - 1)  # rows whose item has a row that many steps further on
-    for step in range(1, len(concept)):
-        onward = onward[: np.searchsorted(onward, len(concept) - step)]
-        onward = onward[place[onward] == place[onward + step]]
-        if not onward.size:
-            break
-        codes.append(concept[onward] * size + concept[onward + step])
-    if not codes:
-        return []
-    code, weight = np.unique(np.concatenate(codes), return_counts=True)
-    heavy = weight >= min_weight
-    code, weight = code[heavy], weight[heavy]
-    return list(zip((code // size).tolist(), (code % size).tolist(), weight.tolist(), strict=True))
+def _without_isolated(pairs: Sequence[Pair]) -> tuple[list[int], list[Pair]]:
+    """Return which positions have an edge, and the pairs between positions in that list."""
+    linked = sorted({first for first, _, _ in pairs} | {second for _, second, _ in pairs})
+    if linked and len(linked) == linked[-1] + 1:
+        return linked, list(pairs)
+    position = [0] * (linked[-1] + 1 if linked else 0)
+    for new, old in enumerate(linked):
+        position[old] = new
+    return linked, [(position[first], position[second], weight) for first, second, weight in pairs]
 
 
-def _without_isolated(keys: list[str], pairs: list[Pair]) -> tuple[list[str], list[Pair]]:
-    linked = sorted({end for first, second, _ in pairs for end in (first, second)})
-    position = {old: new for new, old in enumerate(linked)}
-    return [keys[old] for old in linked], [(position[first], position[second], weight) for first, second, weight in pairs]
+def _names(rows: Assignments, concept_at: Sequence[int], canonicaliser: Canonicaliser) -> Callable[[int, str], tuple[str, tuple[str, ...]]]:
+    """Return the function that names a concept, given by its number and its key.
 
+    That is the label (as the alias table has it, else the most used spelling, ties to the smaller code point) and the other spellings.
+    """
+    tag_of = dict(zip(concept_at, range(len(concept_at)), strict=True))
+    several = {concept for concept, tags in Counter(concept_at).items() if tags > 1 and concept >= 0}
+    tags_of: defaultdict[int, list[int]] = defaultdict(list)
+    for at, concept in compress(enumerate(concept_at), map(several.__contains__, concept_at)):
+        tags_of[concept].append(at)
+    merged = set(chain.from_iterable(tags_of.values()))
+    carried: defaultdict[int, set[int]] = defaultdict(set)
+    for at, item in compress(zip(rows.tag_at, rows.item_ids, strict=True), map(merged.__contains__, rows.tag_at)):
+        carried[at].add(item)
 
-def _name(key: str, tags: Sequence[str], carried: Mapping[str, Sequence[int]], canonicaliser: Canonicaliser) -> tuple[str, tuple[str, ...]]:
-    """The label (as the alias table has it, else the most used spelling, ties to the smaller code point) and the other spellings."""
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    if len(tags) > 1:
-        for tag in tags:
-            places[clean_spelling(tag)].update(carried[tag])
-    spellings = list(places) or [clean_spelling(tags[0])]
-    label = canonicaliser.named_spelling(key) or min(spellings, key=lambda spelling: (-len(places[spelling]), spelling))
-    return label, tuple(sorted(spelling for spelling in spellings if spelling != label))
+    def name(concept: int, key: str) -> tuple[str, tuple[str, ...]]:
+        named = canonicaliser.named_spelling(key)
+        if concept not in several:
+            spelling = clean_spelling(rows.tags[tag_of[concept]])
+            return (named, (spelling,)) if named and named != spelling else (spelling, ())
+        items: defaultdict[str, set[int]] = defaultdict(set)
+        for at in tags_of[concept]:
+            items[clean_spelling(rows.tags[at])] |= carried[at]
+        label = named or min(items, key=lambda spelling: (-len(items[spelling]), spelling))
+        return label, tuple(sorted(spelling for spelling in items if spelling != label))
+
+    return name

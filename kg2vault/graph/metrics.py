@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kg2vault.graph.cooccurrence import Pair
-from kg2vault.graph.model import KnowledgeGraph, Metrics
+from kg2vault.graph.model import KnowledgeGraph, Metrics, Pair
 
 DIGITS = 10
 _DAMPING = 0.85  # Page and others 1998

@@ -6,12 +6,13 @@ so that the same rows give the same bytes whatever order they came in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, overload
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):  # half a million of these are made of rows: a tuple is
     """One row of `items`; a fact the database does not have is an empty string (or None for the feed)."""
 
     id: int
@@ -22,8 +23,7 @@ class Item:
     summary: str = ""  # read only on request: nothing but item notes needs it
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(NamedTuple):
     """One row of `feeds`."""
 
     id: int
@@ -32,10 +32,50 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignments(Sequence[tuple[int, str]]):
+    """Which item carries which tag, sorted and each pair once: a sequence of (item id, tag) kept as columns, for there are millions.
+
+    Row i says that item `item_ids[i]` carries `tags[tag_at[i]]`. Both arrays hold 64-bit numbers; every tag is on some row.
+    """
+
+    item_ids: array[int]
+    tag_at: array[int]
+    tags: Sequence[str]  # sorted
+
+    @staticmethod
+    def of(rows: Iterable[tuple[int, str]]) -> Assignments:
+        """Return assignments of pairs in any order; repeated ones count once."""
+        if isinstance(rows, Assignments):
+            return rows
+        pairs = sorted(set(rows))
+        tags = sorted({tag for _, tag in pairs})
+        place = {tag: number for number, tag in enumerate(tags)}
+        return Assignments(array("q", [item for item, _ in pairs]), array("q", [place[tag] for _, tag in pairs]), tags)
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.item_ids)
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Iterate over the pairs."""
+        return zip(self.item_ids, map(self.tags.__getitem__, self.tag_at), strict=True)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, str]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[int, str]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[int, str] | Sequence[tuple[int, str]]:
+        """Return one pair, or a list of pairs."""
+        if isinstance(place, slice):
+            return list(zip(self.item_ids[place], map(self.tags.__getitem__, self.tag_at[place]), strict=True))
+        return self.item_ids[place], self.tags[self.tag_at[place]]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Everything one read transaction took from hermes.db.
 
-    `assignments` are (item id, tag text) pairs, sorted, each pair once. `skipped` counts rows left out by reason
+    `assignments` are (item id, tag text) pairs, sorted, each pair once (`Assignments`). `skipped` counts rows left out by reason
     (`blank`, `null`, `orphan`…), `decoded` how many values were not valid UTF-8 text and were read with replacement.
     """
 
@@ -62,8 +102,21 @@ class Concept:
         return len(self.item_ids)
 
 
+Pair = tuple[int, int, int]  # index of a concept, index of a later concept, number of shared items
+
+
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Tally:
+    """What counting finds out, with concepts as numbers in the order of their keys; `items` and `pairs` are of those in `kept`."""
+
+    tagged_items: int
+    uses: list[int]  # items that each concept is on
+    kept: list[int]  # concepts on enough of them
+    items: list[tuple[int, ...]]  # newest first
+    pairs: list[Pair]  # sorted
+
+
+class Edge(NamedTuple):
     """An undirected edge, `source` < `target` by key; `weight` is the number of items both concepts are on."""
 
     source: str

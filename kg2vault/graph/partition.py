@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from kg2vault.graph.cooccurrence import Pair
+from kg2vault.graph.model import Pair
 
 _SEED = 1
 _ITERATIONS = 3  # measured: most of what more rounds give, for half a second at 300,000 edges

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kg2vault.graph.cooccurrence import Pair
+from kg2vault.graph.model import Pair
 
 if TYPE_CHECKING:
     import numpy as np

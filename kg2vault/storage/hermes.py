@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kg2vault.graph.model import Feed, Item, Reading
+from kg2vault.graph.model import Reading
 from kg2vault.storage.access import read_in_peace
 from kg2vault.storage.fingerprint import content_digest, file_token
 from kg2vault.storage.rows import Rows, has_tags, read_rows
@@ -35,10 +35,10 @@ class HermesSource:
         with no_collector():
             rows = self._rows(summaries=summaries)
             return Reading(
-                assignments=rows.pairs,
-                items={row[0]: Item(*row) for row in rows.items},
-                feeds={row[0]: Feed(*row) for row in rows.feeds},
-                fingerprint=content_digest(rows.pairs, rows.items, rows.feeds),
+                assignments=rows.assignments,
+                items={item.id: item for item in rows.items},
+                feeds={feed.id: feed for feed in rows.feeds},
+                fingerprint=content_digest(rows.assignments, rows.items, rows.feeds),
                 skipped=rows.skipped,
                 decoded=rows.decoded,
             )
@@ -47,7 +47,7 @@ class HermesSource:
         """Return the `fingerprint` that `read()` of the same `summaries` would give, without its objects; raises what it raises."""
         with no_collector():
             rows = self._rows(summaries=summaries)
-            return content_digest(rows.pairs, rows.items, rows.feeds)
+            return content_digest(rows.assignments, rows.items, rows.feeds)
 
     def gate(self) -> str:
         """Return a token of the files as they lie, without opening any; never raises.

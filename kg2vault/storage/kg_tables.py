@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kg2vault.errors import SourceDenied, SourceSchema
-from kg2vault.graph.model import Feed, Item, Reading
+from kg2vault.graph.model import Reading
 from kg2vault.graph.typed import EDGE_TYPES, NODE_TYPES, TypedGraph
 from kg2vault.storage.access import explain, primary_code, read_in_peace
 from kg2vault.storage.fingerprint import content_digest
@@ -104,7 +104,7 @@ def reading_in(connection: sqlite3.Connection, path: Path) -> Reading:
     """Return what the graph needs, read on an open connection; raises SourceSchema and sqlite3.Error. No fingerprint, no summaries."""
     rows = read_rows(connection, path, summaries=False)
     connection.text_factory = str
-    return Reading(rows.pairs, {row[0]: Item(*row) for row in rows.items}, {row[0]: Feed(*row) for row in rows.feeds})
+    return Reading(rows.assignments, {item.id: item for item in rows.items}, {feed.id: feed for feed in rows.feeds})
 
 
 def rows_fingerprint(connection: sqlite3.Connection, reading: Reading) -> str:

@@ -9,38 +9,41 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby, islice
-from operator import eq, itemgetter
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from kg2vault.errors import SourceSchema
-from kg2vault.storage.fingerprint import FeedRow, ItemRow
+from kg2vault.graph.columns import in_order
+from kg2vault.graph.model import Assignments, Feed, Item
 
 Row = TypeVar("Row", bound="tuple[object, ...]")
 
 _EPOCH = re.compile(r"-?\d{9,17}(\.\d+)?")  # text of a number: a column with text affinity stores numbers so; 20260101 is a date
 _NOTHING_TO_SEE = {"Cc", "Cf", "Zs", "Zl", "Zp"}
 _SHOWN = 20
+_AT_ONCE = 1_000  # rows: more do not stay in the processor's cache, which takes half as long again
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """What one transaction read, sorted, each once."""
 
-    pairs: Sequence[tuple[int, str]]
-    items: Sequence[ItemRow]
-    feeds: Sequence[FeedRow]
+    assignments: Assignments
+    items: Sequence[Item]
+    feeds: Sequence[Feed]
     skipped: Mapping[str, int]
     decoded: int
 
 
 class _Ids(dict[object, "int | None"]):
-    """Whole numbers, one object each; None for what is none. 1.0 and '1' are 1, as SQLite compares them in a column of numbers."""
+    """Whole numbers; None for what is none. 1.0 and '1' are 1, as SQLite compares them in a column of numbers."""
 
     def __missing__(self, value: object) -> int | None:
         found: int | None = None
@@ -51,22 +54,23 @@ class _Ids(dict[object, "int | None"]):
         return self.setdefault(value, found)
 
 
-class _Tags(dict["bytes | None", "str | None"]):
-    """Decoded tags, one string each; None for those that show nothing."""
+class _Tags(dict["bytes | None", "int | None"]):
+    """Numbers of tags, in the order in which they came; None for those that show nothing. Each is decoded once."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.replaced: set[bytes | None] = set()
+        self.number_of: dict[str, int] = {}
+        self.replaced: set[int] = set()
 
-    def __missing__(self, raw: bytes | None) -> str | None:
-        text = None
+    def __missing__(self, raw: bytes | None) -> int | None:
+        number = None
         if raw is not None:
             text = raw.decode("utf-8", "replace")
-            if "\ufffd" in text and text.encode() != raw:
-                self.replaced.add(raw)
-            if not (text.isprintable() and text.strip()) and all(unicodedata.category(character) in _NOTHING_TO_SEE for character in text):
-                text = None
-        return self.setdefault(raw, text)
+            if (text.isprintable() and text.strip()) or not all(unicodedata.category(character) in _NOTHING_TO_SEE for character in text):
+                number = self.number_of.setdefault(text, len(self.number_of))
+                if "\ufffd" in text and text.encode() != raw:
+                    self.replaced.add(number)
+        return self.setdefault(raw, number)
 
 
 def read_rows(connection: sqlite3.Connection, path: Path, *, summaries: bool) -> Rows:
@@ -75,8 +79,8 @@ def read_rows(connection: sqlite3.Connection, path: Path, *, summaries: bool) ->
     items, replaced_in_items = _items(connection, summaries=summaries)
     feeds, replaced_in_feeds = _feeds(connection)
     skipped: Counter[str] = Counter()
-    pairs, replaced = _assignments(connection, _Ids((row[0], row[0]) for row in items), skipped)
-    return Rows(pairs, items, feeds, dict(sorted(skipped.items())), replaced + replaced_in_items + replaced_in_feeds)
+    assignments, replaced = _assignments(connection, skipped)
+    return Rows(assignments, items, feeds, dict(sorted(skipped.items())), replaced + replaced_in_items + replaced_in_feeds)
 
 
 def has_tags(connection: sqlite3.Connection, path: Path) -> bool:
@@ -85,29 +89,31 @@ def has_tags(connection: sqlite3.Connection, path: Path) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM item_tags)").fetchone()[0])
 
 
-def _assignments(connection: sqlite3.Connection, ids: _Ids, skipped: Counter[str]) -> tuple[list[tuple[int, str]], int]:
-    tags = _Tags()
-
-    def skip(item: object, raw: bytes | None) -> bool:
-        skipped["null" if raw is None or item is None else "blank" if tags[raw] is None else "item id"] += 1
-        return False
-
+def _assignments(connection: sqlite3.Connection, skipped: Counter[str]) -> tuple[Assignments, int]:
+    tags, ids = _Tags(), _Ids()
+    item_ids, numbers = array("q"), array("q")
     connection.text_factory = bytes
-    usable = [
-        (number, tag)
-        for item, raw in connection.execute("SELECT item_id, CAST(tag AS TEXT) FROM item_tags")
-        if ((tag := tags[raw]) is not None and (number := ids[item]) is not None) or skip(item, raw)
-    ]
-    pairs = cast("list[tuple[int, str]]", usable)
-    odd = {tags[raw] for raw in tags.replaced}
-    replaced = sum(tag in odd for _, tag in pairs) if odd else 0
-    pairs.sort()
-    if any(map(eq, pairs, islice(pairs, 1, None))):
-        pairs = [pair for pair, _ in groupby(pairs)]
-    return pairs, replaced
+    cursor = connection.execute("SELECT item_id, CAST(tag AS TEXT) FROM item_tags")
+    while rows := cursor.fetchmany(_AT_ONCE):
+        items, raws = zip(*rows, strict=True)
+        before = len(item_ids)
+        try:
+            item_ids.extend(items)
+            numbers.extend(map(tags.__getitem__, raws))  # type: ignore[arg-type]
+        except TypeError:  # a row that is left out, or an item id that is not stored as a whole number
+            del item_ids[before:], numbers[before:]
+            for item, raw in rows:
+                number, item_id = tags[raw], ids[item]
+                if number is not None and item_id is not None:
+                    item_ids.append(item_id)
+                    numbers.append(number)
+                else:
+                    skipped["null" if raw is None or item is None else "blank" if number is None else "item id"] += 1
+    replaced = sum(map(tags.replaced.__contains__, numbers)) if tags.replaced else 0
+    return in_order(item_ids, numbers, list(tags.number_of)), replaced
 
 
-def _items(connection: sqlite3.Connection, *, summaries: bool) -> tuple[list[ItemRow], int]:
+def _items(connection: sqlite3.Connection, *, summaries: bool) -> tuple[list[Item], int]:
     columns = _columns(connection, "items", optional=True)
     if "id" not in columns:
         return [], 0
@@ -117,21 +123,21 @@ def _items(connection: sqlite3.Connection, *, summaries: bool) -> tuple[list[Ite
     query = f"SELECT id, {_text_of('title', columns)}, {_text_of('url', columns)}, {date}, {feed}, {summary} FROM items"
     found, replaced = _facts(connection, query)
     ids, feeds = _Ids(), _Ids()
-    rows: list[ItemRow] = [
-        (number, title, url, _date(published), feeds[feed_id], summary)
+    rows = [
+        Item(number, title, url, _date(published), feeds[feed_id], summary)
         for item, title, url, published, feed_id, summary in found
         if (number := item if type(item) is int else ids[item]) is not None
     ]
     return _once(rows), replaced
 
 
-def _feeds(connection: sqlite3.Connection) -> tuple[list[FeedRow], int]:
+def _feeds(connection: sqlite3.Connection) -> tuple[list[Feed], int]:
     columns = _columns(connection, "feeds", optional=True)
     if "id" not in columns:
         return [], 0
     found, replaced = _facts(connection, f"SELECT id, {_text_of('url', columns)}, {_text_of('title', columns)} FROM feeds")
     ids = _Ids()
-    return _once([(number, url, title) for feed, url, title in found if (number := ids[feed]) is not None]), replaced
+    return _once([Feed(number, url, title) for feed, url, title in found if (number := ids[feed]) is not None]), replaced
 
 
 def _text_of(name: str, columns: Mapping[str, str]) -> str:

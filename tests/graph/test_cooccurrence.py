@@ -1,11 +1,16 @@
 """Merge first, then drop rare concepts, then count shared items: the orders that matter."""
 
+from array import array
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg2vault.graph import cooccurrence
-from tests.graph.small import build, reading
+from kg2vault.graph import columns
+from kg2vault.graph.aliases import Canonicaliser
+from kg2vault.graph.cooccurrence import count
+from kg2vault.graph.model import Assignments, Item
+from tests.graph.small import build, reading, table
 
 
 def edges(graph):
@@ -75,14 +80,48 @@ def test_repeated_rows_of_one_item_count_once():
     assert build(doubled) == build(rows)
 
 
-@settings(max_examples=60)
-@given(st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), max_size=25))
-def test_counting_with_arrays_gives_the_same_pairs(items):
-    places = [[number for number, tags in enumerate(items) if tag in tags] for tag in "abcdefgh"]
-    plain = cooccurrence._shared_items(places, len(items), 2)
-    assert cooccurrence._shared_items_of_many(places, len(items), 2) == plain
-    expected = {(i, j): len(set(places[i]) & set(places[j])) for i in range(8) for j in range(i + 1, 8)}
-    assert plain == [(i, j, weight) for (i, j), weight in expected.items() if weight >= 2]
+TAGS = ["a", "b", "c", "d", "A", "B ", "ab", "a-b", "once", "\u200b", "misc"]
+TABLE = table("aliases: {c: d}\nfold_canonical: [ab]\nignore: [misc]")
+tag_rows = st.lists(st.tuples(st.sampled_from([-3, 0, 1, 2, 3, 4, 5, 7, 2**62]), st.sampled_from(TAGS)), max_size=60)
+
+
+@settings(max_examples=150)
+@given(tag_rows, st.integers(1, 3), st.integers(1, 3), st.booleans())
+def test_counting_with_arrays_gives_the_same_answer(rows, min_items, min_weight, include_isolated):
+    items = {number: Item(number, published=f"2026-01-0{abs(number) % 3}") for number in (-3, 1, 2, 3, 7)}
+    chosen = {"min_items": min_items, "min_weight": min_weight, "include_isolated": include_isolated, "items": items}
+    plain = count(rows, Canonicaliser(TABLE), **chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "MANY_ROWS", -1)
+        assert count(rows, Canonicaliser(TABLE), **chosen) == plain
+    on = {concept.key: set(concept.item_ids) for concept in plain.concepts}
+    names = [concept.key for concept in plain.concepts]
+    shared = {(i, j): len(on[names[i]] & on[names[j]]) for i in range(len(names)) for j in range(i + 1, len(names))}
+    assert list(plain.pairs) == [(i, j, weight) for (i, j), weight in shared.items() if weight >= min_weight]
+
+
+@settings(max_examples=100)
+@given(tag_rows, st.randoms(use_true_random=False))
+def test_sorting_with_arrays_gives_the_same_assignments(rows, random):
+    texts = [*TAGS, "on no row"]
+    random.shuffle(texts)
+    item_ids, numbers = array("q", [item for item, _ in rows]), array("q", [texts.index(tag) for _, tag in rows])
+    plain = columns.in_order(item_ids, numbers, texts)
+    assert list(plain) == sorted(set(rows))
+    assert plain == Assignments.of(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "MANY_ROWS", -1)
+        assert columns.in_order(item_ids, numbers, texts) == plain
+
+
+def test_assignments_are_a_sequence_of_pairs():
+    rows = Assignments.of([(2, "b"), (1, "b"), (1, "a"), (1, "a")])
+    assert list(rows) == [rows[0], rows[1], rows[2]] == rows[:] == [(1, "a"), (1, "b"), (2, "b")]
+    assert (rows[-1], rows[1:2], len(rows)) == ((2, "b"), [(1, "b")], 3)
+    assert (2, "b") in rows
+    assert (2, "a") not in rows
+    with pytest.raises(IndexError):
+        rows[3]
 
 
 @pytest.mark.parametrize("rows", [reading(), reading((), ()), reading(("a",)), reading(("a",), ("b",))])

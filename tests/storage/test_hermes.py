@@ -96,7 +96,7 @@ def test_null_blank_and_invisible_tags_are_skipped_and_counted(loose):
 
 
 def test_a_nul_inside_a_tag_stays_where_it_is(loose):
-    assert loose((1, "a\x00b")).assignments == [(1, "a\x00b")]
+    assert list(loose((1, "a\x00b")).assignments) == [(1, "a\x00b")]
 
 
 def test_an_item_id_that_is_no_number_is_skipped_and_counted(loose):
