@@ -24,6 +24,9 @@ def main() -> None:
         if found is not None:
             sys.stdout.write(found)
             return
+    from kg2vault import collector
+
+    collector.leave_off()
     from kg2vault.cli import command_line
 
     command_line()

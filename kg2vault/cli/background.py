@@ -5,6 +5,7 @@ Layer 4.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -28,6 +29,7 @@ def watch_command(call: Call, polling: bool) -> None:
     from kg2vault.daemon.run import Manner, watch
     from kg2vault.service.spec import SYSTEM_VARIABLE, final_status
 
+    gc.enable()  # this one stays
     place = Place()
     try:
         vault = call.options.vault or gather(call.options, place).vault()

@@ -5,6 +5,7 @@ Layer 4.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,5 +148,6 @@ def mcp_command(call: Call) -> None:
     """Answer the same questions over the Model Context Protocol, on standard input and output."""
     from kg2vault.mcp_server import serve
 
+    gc.enable()  # this one stays
     call.json = False  # standard output is the client's
     call.run("mcp", lambda: serve(call.settings), lambda result: None)

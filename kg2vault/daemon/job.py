@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kg2vault import __version__
+from kg2vault import __version__, collector
 from kg2vault.errors import ExitCode, Kg2VaultError
 from kg2vault.result import OperationResult, Problem, failure
 from kg2vault.settings import Settings
@@ -111,6 +111,7 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     parent = os.getppid()
+    collector.leave_off()
     _import_everything()
     given = sys.stdin.buffer.read()
     if not given:  # whoever started us thought better of it, or is gone
