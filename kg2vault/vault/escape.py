@@ -53,6 +53,11 @@ _ACTIVE = re.compile(
 _BLOCK_START = re.compile(r"-(?=[ -]|$)|\+(?= |$)|>|=(?=$)|[|:](?=[-:| ]*$)|(?<=\d)[.)](?= |$)")
 _NUMBERED = re.compile(r"\d{1,9}(?=[.)](?: |$))")
 
+# Any match of the expression above begins with one of these or holds them; most titles do neither.
+_SUSPECT = re.compile(r"[<&\\`\[\]$*#^_~=%]|::|:/")
+# What `safe_url` would give back as it came.
+_CLEAN_ADDRESS = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*(?:[/?#][A-Za-z0-9/?#&=+,@!'._-]*)?")
+
 _HTTP = re.compile(r"(https?)://([^/?#\\]*)(.*)", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"((?:[A-Za-z0-9._~-]|[^\x00-\x7f])+)(?::([0-9]{1,5}))?")
 _ADDRESS_PART = re.compile(r"%[0-9A-Fa-f]{2}|(?P<encode>[^A-Za-z0-9/?#&=+,;:@!'._~-]|(?<=:):|(?<=~)~)")
@@ -109,6 +114,8 @@ def safe_url(url: str) -> str | None:
     outside ASCII, the host included (WHATWG URL decodes it again). No link: other schemes, no host, a port that is no number, and numeric
     IPv6 hosts, which cannot be written without `::`.
     """
+    if len(url) <= URL_LIMIT and _CLEAN_ADDRESS.fullmatch(url):
+        return url
     found = _HTTP.fullmatch(url.strip()) if len(url) <= URL_LIMIT else None
     if found is None:
         return None
@@ -142,7 +149,7 @@ _LOOKALIKES = (
 
 
 def _escaped(text: str) -> str:
-    return _ACTIVE.sub(_inert, text)
+    return _ACTIVE.sub(_inert, text) if _SUSPECT.search(text) else text
 
 
 def _inert(found: re.Match[str]) -> str:

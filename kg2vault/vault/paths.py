@@ -64,6 +64,7 @@ _STEM_STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[/\\:|^#<>*\[\]$]+"), "-"),
     (re.compile(r"%{2,}"), "%"),
 )
+_UNTOUCHED = re.compile(r"[\w ,;=@&+~!()'-]*")  # no step finds anything in such a name
 _SYMBOLS = {
     "#": "hashtag", "?": "question-mark", "*": "star", ".": "dot", ":": "colon", "/": "slash", "\\": "backslash", "|": "bar",
     "<": "less-than", ">": "greater-than", '"': "quote", "^": "caret", "$": "dollar", "`": "backtick", "[": "bracket", "]": "bracket",
@@ -110,7 +111,7 @@ def note_stems(name: str, note_id: str, kind: str, reserved: frozenset[str]) -> 
     readable, mark = _readable(name), _hash(note_id)
     if kind == "home":
         return readable, f"{readable} (home)", f"{readable} (home {mark})"
-    key = {"concept": note_id.partition("/")[2], "community": spelling_key(name)}.get(kind)
+    key = note_id.partition("/")[2] if kind == "concept" else spelling_key(name) if kind == "community" else None
     bare = key is not None and _stem_spelling(name_key(readable)) == key
     ending = " (community)" if kind == "community" else ""
     taken = {name_key(stem) for stem in reserved}
@@ -139,7 +140,7 @@ def obsidian_tag(prefix: str, name: str, identity: str) -> str:
 
 def _readable(name: str) -> str:
     shown = _visible(name)
-    text = _trimmed(_apply(_STEM_STEPS, shown), shown)
+    text = _trimmed(shown if _UNTOUCHED.fullmatch(shown) else _apply(_STEM_STEPS, shown), shown)
     if not text:
         in_words = shown and len(shown) <= 3 and all(char in _SYMBOLS for char in shown)
         text = "-".join(_SYMBOLS[char] for char in shown) if in_words else "tag"
@@ -152,7 +153,9 @@ def _readable(name: str) -> str:
 def _stem_spelling(key: str) -> str | None:
     if _TAKEN_ENDING.search(key) or _DEVICE.match(key):
         return None
-    return _plain_spelling(_NET_BACK.sub(".", _SHARP_BACK.sub(r"\1#", _HASHTAG_BACK.sub("#", key))))
+    if "-" in key:
+        key = _NET_BACK.sub(".", _SHARP_BACK.sub(r"\1#", _HASHTAG_BACK.sub("#", key)))
+    return _plain_spelling(key)
 
 
 def _tag_spelling(key: str) -> str | None:
@@ -163,6 +166,8 @@ def _tag_spelling(key: str) -> str | None:
 
 
 def _plain_spelling(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     # Case folding is undone where lower case differs from it without loss: the sigma that ends a word, Cherokee.
     return unicodedata.normalize("NFC", _FINAL_SIGMA_BACK.sub("ς", text.lower()))
 
@@ -188,6 +193,8 @@ def _trimmed(text: str, shown: str) -> str:
 
 
 def _fits_name(text: str) -> bool:
+    if text.isascii():
+        return len(text) <= _NAME_LIMIT
     return all(len(unicodedata.normalize(form, text).encode()) <= _NAME_LIMIT for form in ("NFC", "NFD"))
 
 

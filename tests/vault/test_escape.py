@@ -53,6 +53,25 @@ def is_web_address(address: object) -> bool:
     return re.fullmatch(r"https?://[A-Za-z0-9.%_~-]+(:[0-9]+)?([/?#][!-~]*)?", str(address)) is not None
 
 
+@settings(deadline=None, max_examples=300)
+@given(hostile, st.sampled_from(FRAGMENTS), hostile)
+def test_a_title_is_escaped_alike_whatever_else_is_in_it(before: str, middle: str, after: str) -> None:
+    title = plain(f"{before}{middle}{after}x")  # ends in a letter, so that nothing there belongs to what follows
+    address = "https://example.org/"
+    assert link(f"{title} &", address, 10_000) == link(title, address, 10_000).replace(f"]({address})", f" &]({address})")
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(["http://", "https://", "HTTP://"]),
+    st.sampled_from(["example.org", "a-b.example", "-", "a-", "-.-", "a..b", "a.", "a_b.c", "user@a.b"]),
+    st.text(st.sampled_from("ab19/?#&=+,;:@!'._~-%41 "), max_size=12),
+)
+def test_an_address_that_is_clean_already_is_what_it_would_become(scheme: str, host: str, rest: str) -> None:
+    url = f"{scheme}{host}{rest}"
+    assert safe_url(url) == safe_url(f" {url}")  # the blank goes, but nobody calls it clean
+
+
 @settings(deadline=None, max_examples=500)
 @given(hostile, addresses, hostile)
 @example("x ^id", "", "^id")
