@@ -198,6 +198,7 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     desired = render(built.graph, _tagged(reading), reading.feeds, note_settings(settings), _before(manifest))
     limits = settings.config.limits
     guard_source(desired, manifest, limits, allow_retire=flags.allow_retire)
+    desired.expect(key for key in desired if key not in manifest.entries)
     layout = lay_out(
         desired,
         fates(built, manifest),

@@ -30,15 +30,15 @@ def concept_note(scene: Scene, concept: Concept) -> DesiredNote:
     stems = note_stems(concept.label, note_id, "concept", scene.reserved())
     days = [scene.days[number] for number in concept.item_ids if number in scene.days]
     kept = shown_numbers(scene, concept.key)
-    fits = _fits(scene, concept.key)
+    fitting = fits(scene, concept.key)
     facts = [line for line in (_facts(scene, concept, community), timeline(days)) if line]
-    leads = [line for line in (_bridges(scene, concept.key, community), _fits_line(scene, fits)) if line]
+    leads = [line for line in (_bridges(scene, concept.key, community), _fits_line(scene, fitting)) if line]
     regions = {"concept": "\n".join([*facts, *([""] if leads else []), *leads, *related_lines(scene, concept.key)])}
     regions.update(recent_items(scene, concept.item_ids[: scene.settings.recent_items]))
     properties = _properties(scene, concept, community, days, kept)
     tags = (CONCEPT_TAG,) if community is None else (CONCEPT_TAG, community_tag(community))
     kept_text = {name: numbers.plain(value) for name, value in kept.items()}
-    kept_text |= {"strength": str(scene.graph.metrics[concept.key].strength)} | ({"fits": "\n".join(fits)} if fits else {})
+    kept_text |= {"strength": str(scene.graph.metrics[concept.key].strength)} | ({"fits": "\n".join(fitting)} if fitting else {})
     folder = f"{scene.settings.folder}/Concepts"
     return DesiredNote(
         note_id, "concept", concept.label, folder, stems, properties, _aliases(concept, stems[0]), tags, regions, kept=kept_text
@@ -51,12 +51,16 @@ def shown_numbers(scene: Scene, key: str) -> dict[str, float]:
     PageRank counts weights, so every item moves it everywhere. A concept that has no new item itself keeps its number until an edge comes
     or goes in the graph.
     """
+    known = scene.shown.get(key)
+    if known is not None:
+        return known
     metrics, kept = scene.graph.metrics[key], scene.kept(concept_id(key))
     step = numbers.PAGERANK_STEP
     if scene.before.edges_digest == scene.graph.edges_digest and kept.get("strength") == str(metrics.strength):
         step = 1.0
     pagerank = numbers.steady(metrics.pagerank, kept.get("pagerank"), numbers.PAGERANK_STEP, within=step)
-    return {"betweenness": scene.betweenness[key], "pagerank": pagerank}
+    scene.shown[key] = {"betweenness": scene.betweenness[key], "pagerank": pagerank}
+    return scene.shown[key]
 
 
 def _properties(
@@ -104,16 +108,20 @@ def _bridges(scene: Scene, key: str, community: Community | None) -> str:
     return f"Bridges to other communities: {' · '.join([*names.values()][:_BRIDGES])}" if names else ""
 
 
-def _fits(scene: Scene, key: str) -> tuple[str, ...]:
+def fits(scene: Scene, key: str) -> tuple[str, ...]:
     """Return the concepts that are not linked to this one but share its neighbours, by key."""
+    known = scene.fits.get(key)
+    if known is not None:
+        return known
     before = scene.kept(concept_id(key)).get("fits", "").split("\n")
     scored = scene.closeness.of(key, _FITS_LOOKED_AT)
     ranked = sorted(scored, key=lambda found: (-found[1] * (_LOYALTY if found[0] in before else 1), found[0]))
-    return tuple(sorted(other for other, _ in ranked[:_FITS]))
+    scene.fits[key] = tuple(sorted(other for other, _ in ranked[:_FITS]))
+    return scene.fits[key]
 
 
-def _fits_line(scene: Scene, fits: tuple[str, ...]) -> str:
-    return f"Shares neighbours with, but no link yet: {' · '.join(map(scene.concept_name, fits))}" if fits else ""
+def _fits_line(scene: Scene, fitting: tuple[str, ...]) -> str:
+    return f"Shares neighbours with, but no link yet: {' · '.join(map(scene.concept_name, fitting))}" if fitting else ""
 
 
 def _aliases(concept: Concept, stem: str) -> tuple[str, ...]:

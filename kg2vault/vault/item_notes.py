@@ -30,8 +30,6 @@ Properties = dict[str, Scalar | tuple[Scalar, ...]]
 
 def reading_notes(scene: Scene) -> Iterator[DesiredNote]:
     """Yield the notes of items and feeds, as far as the settings ask for them."""
-    if not (scene.settings.items or scene.settings.feeds):
-        return
     mentions: dict[int, list[str]] = {}
     for key, concept in scene.graph.concepts.items():
         for number in concept.item_ids:

@@ -18,17 +18,21 @@ def related_lines(scene: Scene, key: str) -> list[str]:
     if not near:
         return []
     lines = ["", HEADING]
+    told = _as_field if scene.settings.links.dataview else _in_words
     for other, weight in near:
         name = scene.concept_link(other) if scene.is_link(key, other) else scene.concept_name(other)
-        lines.append(f"- {name} — {_weight(scene, weight)}")
+        lines.append(f"- {name} — {told(weight)}")
     repeated = _repeated(scene, key)
     return [*lines, "", f"%% {' '.join(repeated)} %%"] if repeated else lines
 
 
-def _weight(scene: Scene, weight: int) -> str:
+def _in_words(weight: int) -> str:
+    return counted(weight, "shared item")
+
+
+def _as_field(weight: int) -> str:
     # In round brackets Dataview shows the value alone, so that the line reads the same with it and nearly the same without.
-    counts = counted(weight, "shared item")
-    return f"(weight:: {weight}){counts.removeprefix(str(weight))}" if scene.settings.links.dataview else counts
+    return f"(weight:: {weight}){_in_words(weight).removeprefix(str(weight))}"
 
 
 def _repeated(scene: Scene, key: str) -> list[str]:

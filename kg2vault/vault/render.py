@@ -7,15 +7,14 @@ on the clock, on ranks, or (but in the home note) on totals of the whole graph, 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from kg2vault.graph.model import Feed, Item, KnowledgeGraph
 from kg2vault.vault.community_note import community_note
-from kg2vault.vault.concept_note import concept_note
+from kg2vault.vault.concept_note import concept_note, fits
 from kg2vault.vault.home import home_note
 from kg2vault.vault.inputs import Inputs
-from kg2vault.vault.item_notes import reading_notes
 from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.scene import HOME, Before, NoteSettings, Scene, community_id, concept_id, set_scene
 
@@ -27,6 +26,7 @@ class DesiredNotes(Mapping[str, DesiredNote]):
 
     def __init__(self, scene: Scene) -> None:
         graph = scene.graph
+        self._scene = scene
         self._makers: dict[str, Callable[[], DesiredNote]] = {}
         self._concepts = {concept_id(key): concept for key, concept in graph.concepts.items()}
         for note_id, concept in self._concepts.items():
@@ -34,10 +34,21 @@ class DesiredNotes(Mapping[str, DesiredNote]):
         for community in graph.communities:
             self._makers[community_id(community.id)] = partial(community_note, scene, community)
         self._makers[HOME] = partial(home_note, scene)
-        self._made = {note.id: note for note in reading_notes(scene)}
+        self._made = _reading_notes(scene)
         self._communities = {community_id(community.id): community for community in graph.communities}
         self._order = [*self._makers, *self._made]
         self._inputs = Inputs(scene)
+
+    def expect(self, note_ids: Iterable[str]) -> None:
+        """Be told of notes that will be asked for.
+
+        Their suggestions are found in one go: that goes through much of the graph, and in turns with writing, each pushes what the other
+        needs out of the processor's caches, which took a fifth of the time of rendering.
+        """
+        for note_id in note_ids:
+            concept = self._concepts.get(note_id)
+            if concept is not None:
+                fits(self._scene, concept.key)
 
     def __getitem__(self, note_id: str) -> DesiredNote:
         note = self._made.get(note_id)
@@ -66,6 +77,14 @@ class DesiredNotes(Mapping[str, DesiredNote]):
         state = hashlib.blake2b(inputs, digest_size=12)
         state.update("\0".join([paths.get(other, "") for other in linked]).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
+
+
+def _reading_notes(scene: Scene) -> dict[str, DesiredNote]:
+    if not (scene.settings.items or scene.settings.feeds):
+        return {}
+    from kg2vault.vault.item_notes import reading_notes
+
+    return {note.id: note for note in reading_notes(scene)}
 
 
 def render(

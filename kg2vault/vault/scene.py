@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from kg2vault.config import LinksConfig
 from kg2vault.graph.backbone import Mode, Pair, backbone
@@ -27,28 +26,25 @@ HOME = "home"
 _NAME_LIMIT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class NoteSettings:
+class NoteSettings(NamedTuple):
     """What a person can decide about the notes."""
 
     folder: str = "Knowledge Graph"
     recent_items: int = 10
     items: bool = False  # a note for each item as well
     feeds: bool = False  # a note for each feed as well
-    links: LinksConfig = field(default_factory=LinksConfig)
+    links: LinksConfig = LinksConfig()
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(NamedTuple):
     """What the last run chose: what each note kept, by its id, and the bands."""
 
-    kept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    kept: Mapping[str, Mapping[str, str]] = {}
     bands: weights.Bands | None = None
     edges_digest: str = ""  # KnowledgeGraph.edges_digest of that run
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """Everything the notes are made from, with the names they are known by."""
 
     graph: KnowledgeGraph
@@ -63,7 +59,11 @@ class Scene:
     bands: weights.Bands | None
     heaviest: int
     closeness: Closeness
-    lines: dict[int, str] = field(default_factory=dict)  # of items, as far as they were asked for: most items are in several notes
+    # Kept as far as they were asked for: most items, links and numbers are in several notes.
+    lines: dict[int, str]  # of items
+    links: dict[str, str]  # to concepts
+    shown: dict[str, dict[str, float]]  # numbers of concepts (concept_note.shown_numbers)
+    fits: dict[str, tuple[str, ...]]  # suggestions for concepts (concept_note.fits)
 
     @property
     def home_stem(self) -> str:
@@ -72,7 +72,10 @@ class Scene:
 
     def concept_link(self, key: str) -> str:
         """Return the link token of a concept's note."""
-        return token(concept_id(key), self.graph.concepts[key].label)
+        link = self.links.get(key)
+        if link is None:
+            link = self.links[key] = token(concept_id(key), self.graph.concepts[key].label)
+        return link
 
     def concept_name(self, key: str) -> str:
         """Return a concept's label as inert text, for where it must not be a link."""
@@ -121,6 +124,10 @@ def set_scene(
         bands=bands_of(graph, links, before.bands),
         heaviest=max((edge.weight for edge in graph.edges), default=1),
         closeness=Closeness(graph.neighbours),
+        lines={},
+        links={},
+        shown={},
+        fits={},
     )
 
 
@@ -165,6 +172,7 @@ def shown(name: str) -> str:
     return text if len(text) <= _NAME_LIMIT else text[: _NAME_LIMIT - 1] + "…"
 
 
+@lru_cache(maxsize=50_000)
 def plain_name(name: str) -> str:
     """Return a name as inert text."""
     return escape.inline(shown(name)) or escape.UNTITLED
@@ -183,12 +191,9 @@ def listed(names: Iterable[str]) -> str:
 
 def newest(scene: Scene, found: Iterable[int]) -> tuple[int, ...]:
     """Return the newest items of a set, as many as a note lists."""
-
-    def age(number: int) -> tuple[str, int]:
-        item = scene.items.get(number)
-        return (item.published if item else "", number)
-
-    return tuple(heapq.nlargest(scene.settings.recent_items, found, key=age))
+    items = scene.items
+    dated = [(items[number].published if number in items else "", number) for number in found]
+    return tuple(number for _, number in heapq.nlargest(scene.settings.recent_items, dated))
 
 
 def item_line(scene: Scene, number: int) -> str:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Band = Literal["strong", "medium", "weak"]
 
@@ -17,8 +16,7 @@ _SIZES = (40, 300)  # what Extended Graph takes for a node, in hundredths of the
 _SIZE_STEP = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Bands:
+class Bands(NamedTuple):
     """The weights from which on an edge is medium, and strong."""
 
     medium: int
