@@ -19,7 +19,6 @@ from pathlib import Path
 from kg2vault.errors import VaultError
 from kg2vault.storage.base import Disk
 from kg2vault.sync.observed import ObservedNote, Scan, digest_of, text_of
-from kg2vault.vault.note import kg_id_of
 from kg2vault.vault.yaml_scalars import quoted
 
 STATE_FOLDER = ".kg2vault"
@@ -41,7 +40,7 @@ class VaultDir:
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
         self.root = root
         self.disk = disk or Disk()
-        self._inside: set[Path] = set()
+        self._folders: dict[str, Path] = {}  # those for new notes that were looked at, by place
 
     def check(self, folder: str, *, writing: bool = True) -> None:
         """Raise VaultError unless the vault is a folder that can be written, and `folder` lies inside it with its links followed."""
@@ -94,10 +93,9 @@ class VaultDir:
 
     def create(self, path: str, data: bytes) -> tuple[int, int]:
         """Write a new note and return its (size, mtime in ns); raises ChangedError when the name is taken meanwhile, or OSError."""
-        target = self.root / path
-        self._stay_inside(target.parent)
-        self.disk.mkdir(target.parent)
-        temp = self._temp(target)
+        place, _, name = path.rpartition("/")
+        folder = self._folders.get(place) or self._made_folder(place)
+        target, temp = folder / name, self._temp(folder)
         try:
             self.disk.write_new(temp, data, durable=False)
             try:
@@ -111,13 +109,14 @@ class VaultDir:
                     raise ChangedError(f"{path} exists by now") from None
                 self.disk.replace(temp, target)
         except OSError:
+            self._folders.pop(place, None)  # it may be the folder that went
             self._forget(temp)
             raise
         except ChangedError:
             self.disk.unlink(temp)
             raise
         self.disk.unlink(temp)
-        return self.stat(path)
+        return _size_and_time(target)
 
     def replace(self, path: str, data: bytes, expected: str) -> tuple[int, int]:
         """Replace a note that still has the digest `expected`, durably; raises ChangedError when it has not, or OSError."""
@@ -125,7 +124,7 @@ class VaultDir:
         mode = target.lstat().st_mode
         if not stat.S_ISREG(mode):
             raise ChangedError(f"{path} is not a plain file any more")
-        temp = self._temp(target)
+        temp = self._temp(target.parent)
         try:
             self.disk.write_new(temp, data, durable=True)
             self.disk.chmod(temp, stat.S_IMODE(mode))
@@ -168,21 +167,25 @@ class VaultDir:
 
     def stat(self, path: str) -> tuple[int, int]:
         """Return (size, mtime in ns) of a note; raises OSError."""
-        found = (self.root / path).lstat()
-        return found.st_size, found.st_mtime_ns
+        return _size_and_time(self.root / path)
+
+    def _made_folder(self, place: str) -> Path:
+        """Return a folder for new notes, made if there is none; raises OSError for one that is or lies behind a link."""
+        folder = self.root / place
+        self._stay_inside(folder)
+        self.disk.mkdir(folder)
+        self._folders[place] = folder
+        return folder
 
     def _stay_inside(self, folder: Path) -> None:
-        if folder in self._inside:
-            return
         root, real = self.root.resolve(), folder.resolve()
         if not real.is_relative_to(root):
             raise OSError(errno.EXDEV, "its folder is a link that leads out of the vault", str(folder))
         if real != root / folder.relative_to(self.root):
             raise OSError(errno.EXDEV, "its folder is a link, and notes behind a link are not looked at", str(folder))
-        self._inside.add(folder)
 
-    def _temp(self, target: Path) -> Path:
-        return target.parent / f"{TEMP_PREFIX}{secrets.token_hex(6)}{TEMP_SUFFIX}"
+    def _temp(self, folder: Path) -> Path:
+        return folder / f"{TEMP_PREFIX}{secrets.token_hex(6)}{TEMP_SUFFIX}"
 
     def _forget(self, temp: Path) -> None:
         try:
@@ -273,7 +276,7 @@ class _Walk:
             self.unavailable.append(path)
             return
         text = self._claimed(path)
-        note_id = kg_id_of(text) if text is not None else None
+        note_id = _id_in(text) if text is not None else None
         if note_id is not None and text is not None:
             self.notes.setdefault(note_id, []).append(ObservedNote(note_id, path, size, mtime, text))
         elif before is not None and (text := self._still_ours(path, before[2])) is not None:
@@ -299,6 +302,17 @@ class _Walk:
                 return None
             rest = handle.readall() if len(head) == _HEAD else b""
         return text_of(head + (rest or b""))
+
+
+def _id_in(text: str) -> str | None:
+    from kg2vault.vault.note import kg_id_of  # where no note has changed, nothing is taken apart
+
+    return kg_id_of(text)
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    found = path.lstat()
+    return found.st_size, found.st_mtime_ns
 
 
 def outer_vault(root: Path) -> Path | None:
