@@ -5,21 +5,41 @@ Layer 3. Each takes settings and plain values, raises the errors of errors.py be
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kg2vault.deciding import conflicts, resolve, restore, trash
 from kg2vault.result import OperationResult
 from kg2vault.settings import Options, Place, Settings, gather
-from kg2vault.starting import init
-from kg2vault.syncing import SyncFlags, sync
-from kg2vault.verifying import verify
+
+if TYPE_CHECKING:
+    from kg2vault.deciding import conflicts, resolve, restore, trash
+    from kg2vault.starting import init
+    from kg2vault.syncing import SyncFlags, sync
+    from kg2vault.verifying import verify
 
 __all__ = ["SyncFlags", "conflicts", "demo", "init", "resolve", "restore", "sync", "trash", "verify"]
+
+_HOMES = {
+    "deciding": ("conflicts", "resolve", "restore", "trash"),
+    "starting": ("init",),
+    "syncing": ("SyncFlags", "sync"),
+    "verifying": ("verify",),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import an operation when it is asked for: a command needs one of them, and all together take longer to load than most to run."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"kg2vault.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def demo(folder: Path, place: Place | None = None) -> OperationResult:
     """Write the bundled reading log as `folder`/hermes.db and sync it into `folder`/vault."""
     from kg2vault.demo.database import write_demo_database
+    from kg2vault.syncing import sync
 
     place = place or Place(env={})
     folder = folder if folder.is_absolute() else place.cwd / folder

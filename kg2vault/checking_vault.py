@@ -6,9 +6,9 @@ Layer 3. Reads every note of ours once; writes nothing.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,7 +136,7 @@ def _device(standing: Standing) -> Check:
             f"{way} Then delete them.",
         )
     holder = VaultLock(vault).holder()
-    if holder is not None and holder.host != socket.gethostname():
+    if holder is not None and holder.host != platform.node():
         return red(name, f"{holder} on {holder.host} says that it is writing this vault.", way)
     if not _is_ours(vault):
         return yellow(name, "The manifest is not as this machine left it: another device wrote it, or a sync here was cut short.", way)

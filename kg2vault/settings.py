@@ -72,9 +72,7 @@ class Settings:
             return self.alias_table
         if self.aliases is not None:
             return read_text(self.aliases), str(self.aliases)
-        from importlib.resources import files
-
-        return files("kg2vault").joinpath("defaults/aliases.yaml").read_text(encoding="utf-8"), "the built-in aliases.yaml"
+        return read_text(Path(__file__).with_name("defaults") / "aliases.yaml"), "the built-in aliases.yaml"
 
 
 def gather(options: Options, place: Place) -> Settings:

@@ -16,7 +16,6 @@ from kg2vault.cli.frame import Call, command
 from kg2vault.cli.progress import Progress
 from kg2vault.result import OperationResult
 from kg2vault.settings import Place
-from kg2vault.witness import Witness
 
 _SHOWN_NOTES = 200
 
@@ -39,6 +38,8 @@ def demo_command(call: Call, folder: Path) -> None:
 @command
 def sync_command(call: Call, **flags: Any) -> None:
     """Bring the vault to what the graph says, once."""
+    from kg2vault.witness import Witness
+
     show = _show_plan if flags["dry_run"] else None
     started = time.time_ns()
 

@@ -20,10 +20,8 @@ Closing *any* descriptor of a file drops all POSIX locks this process has on it,
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import stat
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -118,6 +116,9 @@ def _has_moved(real: Path, before: str) -> bool:
 
 
 def _read_copy(real: Path, work: Work[T]) -> T:
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kg2vault-") as folder:
         copy = Path(folder) / "copy.db"
         before = _settled_token(real)
