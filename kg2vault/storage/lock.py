@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import NamedTuple
 
 from kg2vault.errors import LockHeldError, VaultError
 from kg2vault.storage.base import Disk
@@ -27,8 +25,7 @@ _POLL_SECONDS = 0.05
 _COMMAND_WORDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """Who holds a lock; `since` is local time, for people."""
 
     pid: int
@@ -41,7 +38,7 @@ class Holder:
 
     def is_alive(self) -> bool:
         """Tell whether there is such a process; on another machine or where it can't be asked, believe it."""
-        if self.host != socket.gethostname() or os.name != "posix":
+        if self.host != platform.node() or os.name != "posix":
             return True
         try:
             os.kill(self.pid, 0)
@@ -70,6 +67,8 @@ class VaultLock:
         """
         if not self.vault.is_dir():
             raise VaultError(f"There is no folder {self.vault}.", path=str(self.vault), hint="Is its drive mounted?")
+        from filelock import FileLock, Timeout  # whoever only asks for the holder does without
+
         lock = FileLock(self.path)
         try:
             self._disk.mkdir(self.folder)
@@ -96,9 +95,9 @@ class VaultLock:
 
     def _sign(self) -> None:
         words = [Path(sys.argv[0]).name or "python", *sys.argv[1:_COMMAND_WORDS]]
-        holder = Holder(os.getpid(), " ".join(words), time.strftime("%Y-%m-%d %H:%M:%S"), socket.gethostname())
+        holder = Holder(os.getpid(), " ".join(words), time.strftime("%Y-%m-%d %H:%M:%S"), platform.node())
         with suppress(OSError):  # a full disk is for the writing to report, not for the courtesy of a name
-            replace_file(self._disk, self.holder_path, json.dumps(asdict(holder)).encode())
+            replace_file(self._disk, self.holder_path, json.dumps(holder._asdict()).encode())
 
     def _held(self) -> LockHeldError:
         holder = self.holder()
