@@ -20,7 +20,7 @@ from kg2vault.storage.beside import BesideNotes
 from kg2vault.storage.vault_dir import is_temporary
 from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.observed import Scan
-from kg2vault.vault import bases, canvas, colours, graph_json, types_json
+from kg2vault.vault import bases, colours, graph_json, types_json
 from kg2vault.vault.scene import COMMUNITIES_TAG, COMMUNITY_TAG, HOME_TAG, community_id, community_tag
 
 GRAPH_JSON, TYPES_JSON = ".obsidian/graph.json", ".obsidian/types.json"
@@ -75,7 +75,7 @@ def without_groups_that_go(manifest: Manifest, graph: KnowledgeGraph) -> Manifes
     wanted = {graph_json.query_for(community_tag(community)) for community in graph.communities}
     if written.groups.keys() <= wanted:
         return manifest
-    left = replace(written, groups={query: group for query, group in written.groups.items() if query in wanted})
+    left = written._replace(groups={query: group for query, group in written.groups.items() if query in wanted})
     return replace(manifest, files={**manifest.files, _GROUPS: _as_text(left)})
 
 
@@ -160,6 +160,8 @@ def _take_back(path: str, beside: BesideNotes, done: Decorated) -> None:
 
 
 def _is_as_written(path: str, text: str, last: str) -> bool:
+    from kg2vault.vault import canvas
+
     try:
         return last == (canvas.canvas_digest(text) if path.endswith(".canvas") else _digest(text))
     except ValueError:
@@ -167,6 +169,8 @@ def _is_as_written(path: str, text: str, last: str) -> bool:
 
 
 def _canvas(graph: KnowledgeGraph, path: str, manifest: Manifest, beside: BesideNotes, done: Decorated) -> None:
+    from kg2vault.vault import canvas
+
     touching = _touching(graph)
     rgb = colours.assign(touching, done.colors)
     cards = []

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kg2vault import unchanged
 from kg2vault.config import config_candidates
@@ -33,8 +33,7 @@ _SILENT = frozenset({"deleted", "forgotten", "removed"})
 Stamp = tuple[int, int, int]  # inode, size, mtime in ns
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """What a sync knows when it has ended; `gate` and `manifest` as they were when it could still have noticed a change."""
 
     entries: Mapping[str, ManifestEntry]

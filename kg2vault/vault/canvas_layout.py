@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 GRID = 20  # Obsidian's own snapping distance
 GAP = 120  # between cards, so that the edges and their labels are seen
@@ -22,8 +22,7 @@ _PULLING = 3  # heaviest neighbours of a card
 Pull = Mapping[str, Sequence[tuple[str, int]]]  # each card's neighbours with the weight between them
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A card's place: upper left corner and size, in pixels."""
 
     x: int

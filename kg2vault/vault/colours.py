@@ -7,7 +7,7 @@ out is seen on Obsidian's light and dark ground, and told apart by eyes without 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kg2vault.vault.colour_space import contrast, difference, from_lightness
 
@@ -25,8 +25,7 @@ _NEAREST = 12  # so many touching communities, heaviest first, are looked at
 _STEP_LIGHTNESS, _STEP_HUE = 0.7548776662466927, 0.5698402909980532  # the R2 sequence (Roberts 2018): any first n cover the plane evenly
 
 
-@dataclass(frozen=True, slots=True)
-class Touching:
+class Touching(NamedTuple):
     """A community as far as colours are concerned: its id, its size, and (id, summed weight) of the communities it touches."""
 
     id: str

@@ -15,8 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kg2vault.vault.json_spans import (
     Span,
@@ -36,22 +35,20 @@ Group = tuple[str, int]  # query, colour as red * 65536 + green * 256 + blue
 _KEY = "colorGroups"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What we wrote last: a digest of the text, each group's colour and generation, and the last generation that Obsidian knows."""
 
     digest: str = ""
-    groups: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[int, int]] = {}
     known: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """The new text, None when nothing changes; why the file was left alone, if it was; the record to keep."""
 
     text: str | None
     problem: str | None = None
-    written: Written = field(default_factory=Written)
+    written: Written = Written()
 
 
 def query_for(tag: str) -> str:

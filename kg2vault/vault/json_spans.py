@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A value and where its text begins and ends; `key` is the member's name, "" in an array."""
 
     key: str
