@@ -21,10 +21,11 @@ from kg2vault.sync.observed import ObservedNote, Scan, bytes_of, digest_of, text
 from kg2vault.sync.plan import NO_ID
 from kg2vault.syncing import Stores, SyncFlags, sync
 from kg2vault.vault import settle
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.note import parse
 from kg2vault.vault.paths import name_key
 from kg2vault.vault.regions import Region
-from kg2vault.vault.wikilinks import Resolver, parse_links
+from kg2vault.vault.resolve import Resolver
 
 _WAYS_OUT = {
     "conflict": "kg2vault resolve NOTE --mine (the text becomes yours), --generated (ours replaces it) or --both",
@@ -154,7 +155,7 @@ def _settle(view: View, found: ObservedNote, choice: str) -> None:
         raise VaultError(f"{error}; try again.", path=found.path) from error
     entry = view.manifest.entries.get(found.id)
     if entry is not None:
-        _save(view, replace(entry, path=found.path, size=size, mtime_ns=mtime_ns, content="", trouble="", since=""))
+        _save(view, entry._replace(path=found.path, size=size, mtime_ns=mtime_ns, content="", trouble="", since=""))
 
 
 def restore(settings: Settings, name: str) -> OperationResult:
@@ -186,7 +187,7 @@ def _restored(view: View, entry: ManifestEntry) -> ManifestEntry | None:
     present = tuple(region.name for region in note.regions)
     if note.damage is not None or set(entry.regions) <= set(present):
         return entry
-    return replace(entry, regions=present, content="")
+    return entry._replace(regions=present, content="")
 
 
 def _save(view: View, entry: ManifestEntry) -> None:

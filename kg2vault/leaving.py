@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
 from kg2vault.graphs import Built
 from kg2vault.sync.manifest import Manifest, ManifestEntry
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.farewell import Fate, farewell_note
-from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.scene import community_id, concept_id
 
 _MOVED_TO = "moved_to"
@@ -31,7 +30,7 @@ def fates(built: Built, manifest: Manifest) -> Callable[[ManifestEntry], Desired
         elif kind == "community":
             fate = _community_fate(built, manifest, entry)
         note = farewell_note(entry.id, entry.label or key, fate)
-        return replace(note, kept={_MOVED_TO: fate.moved_to[0]}) if fate.moved_to is not None else note
+        return note._replace(kept={_MOVED_TO: fate.moved_to[0]}) if fate.moved_to is not None else note
 
     return farewell
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kg2vault import graphs
 from kg2vault.decorating import decorate, remembered, without_groups_that_go
@@ -32,7 +33,6 @@ from kg2vault.sync.layout import Layout, delivery, lay_out
 from kg2vault.sync.manifest import EntryState, Manifest, SavedCommunity
 from kg2vault.sync.observed import Scan, text_of
 from kg2vault.sync.plan import Keep, Plan, plan
-from kg2vault.sync.recover import recover_communities
 from kg2vault.vault.render import Before, DesiredNotes, NoteSettings, render
 from kg2vault.vault.scene import bands_of
 from kg2vault.vault.weights import Bands
@@ -52,8 +52,7 @@ class SyncFlags:
     wait_seconds: float = 10.0  # for another process to finish with the vault
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """Everything known before the first effect."""
 
     built: graphs.Built
@@ -147,7 +146,7 @@ def _announced(ready: Prepared, stores: Stores, settings: Settings) -> Prepared:
         stores.manifest.save(manifest)
     if stores.manifest.stamp() is None:  # saved by apply(), with the notes that are to come
         manifest = replace(manifest, communities=_communities(ready))
-    return replace(ready, manifest=manifest)
+    return ready._replace(manifest=manifest)
 
 
 def _communities(ready: Prepared) -> tuple[SavedCommunity, ...]:
@@ -173,7 +172,7 @@ def _is_calm(ready: Prepared, manifest: Manifest, stores: Stores, settings: Sett
 def _ended(ready: Prepared, applied: Applied, gate: str, stamp: Stamp | None, is_calm: Callable[[], bool]) -> Ended:
     """Return what there is to say when no note is left to be written."""
     done = ("created", "updated")
-    later = tuple(replace(outcome, state="identical") if outcome.state in done else outcome for outcome in applied.outcomes)
+    later = tuple(outcome._replace(state="identical") if outcome.state in done else outcome for outcome in applied.outcomes)
     return Ended(
         applied.entries,
         ready.scan.strangers,
@@ -193,7 +192,7 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     known = {entry.path: (-1 if flags.full else entry.size, entry.mtime_ns, entry.id) for entry in entries}
     scan = stores.vault.scan(known, {} if flags.full else cache.strangers)
     guard_scan(scan, knows_vault=loaded is not None)
-    manifest = loaded if loaded is not None else Manifest(communities=recover_communities(scan))
+    manifest = loaded if loaded is not None else _recovered(scan)
     built = graphs.build(settings, reading, manifest, cache, recluster=flags.recluster)
     desired = render(built.graph, _tagged(reading), reading.feeds, note_settings(settings), _before(manifest))
     limits = settings.config.limits
@@ -213,6 +212,15 @@ def prepare(settings: Settings, flags: SyncFlags, stores: Stores, reading: Readi
     texts = _texts(stores.vault, layout)
     decided = plan(layout, manifest, texts, now=now, settle_seconds=limits.settle_seconds)
     return Prepared(built, desired, manifest, cache, scan, layout, decided)
+
+
+def _recovered(scan: Scan) -> Manifest:
+    """Return what can be known without a manifest: nothing in a new vault."""
+    if not scan.notes:
+        return Manifest()
+    from kg2vault.sync.recover import recover_communities
+
+    return Manifest(communities=recover_communities(scan))
 
 
 def note_settings(settings: Settings) -> NoteSettings:

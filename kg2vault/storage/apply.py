@@ -9,8 +9,9 @@ stops the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kg2vault.storage.base import Clock
 from kg2vault.storage.manifest_file import ManifestFile
@@ -20,8 +21,7 @@ from kg2vault.sync.observed import bytes_of
 from kg2vault.sync.plan import Action, Create, Keep, KeepReason, Plan, Retire, Update
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one note: created, updated, identical, retired, skipped, conflict, damaged, duplicate, deleted or failed."""
 
     id: str
@@ -30,8 +30,7 @@ class Outcome:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """The outcomes, and the entries to remember."""
 
     outcomes: tuple[Outcome, ...]
@@ -78,7 +77,7 @@ def _intents(plan: Plan, manifest: Manifest) -> Iterator[tuple[str, ManifestEntr
         if isinstance(action, Retire):
             yield action.entry.id, action.entry
         elif isinstance(action, Create):  # should its concept leave before a sync gets through, the note is known for ours
-            yield action.entry.id, replace(action.entry, state=EntryState.RETIRING)
+            yield action.entry.id, action.entry._replace(state=EntryState.RETIRING)
         elif isinstance(action, Update) and before is not None:
             intended = before.intending(action.entry)
             if intended != before:
@@ -126,7 +125,7 @@ class _Run:
             self.created += 1
         else:
             size, mtime_ns = self.vault.replace(action.path, data, action.expected)
-        self._remember(replace(entry, size=size, mtime_ns=mtime_ns))
+        self._remember(entry._replace(size=size, mtime_ns=mtime_ns))
         if entry.trouble:
             return Outcome(entry.id, action.path, entry.trouble, "other parts of the note were updated")
         return Outcome(entry.id, action.path, "created" if isinstance(action, Create) else "updated")
@@ -139,7 +138,7 @@ class _Run:
         self.outcomes.append(Outcome(action.id, action.path, _STATES.get(action.reason, action.reason.value), action.detail))
 
     def _remember(self, entry: ManifestEntry) -> None:
-        self.entries[entry.id] = replace(entry, since=self.stamp) if entry.trouble and not entry.since else entry
+        self.entries[entry.id] = entry._replace(since=self.stamp) if entry.trouble and not entry.since else entry
 
     def _as_before(self, note_id: str) -> None:
         before = self.before.get(note_id)

@@ -13,7 +13,7 @@ from kg2vault.errors import RefusedError, VaultError
 from kg2vault.sync.layout import Layout
 from kg2vault.sync.manifest import EntryState, Manifest
 from kg2vault.sync.observed import Scan
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 
 
 def guard_source(desired: Mapping[str, DesiredNote], manifest: Manifest, limits: LimitsConfig, *, allow_retire: bool) -> None:

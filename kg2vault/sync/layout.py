@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from kg2vault.sync.identify import Identifier
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import name_key
 from kg2vault.vault.regions import Region
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill, fill_both
@@ -23,8 +23,7 @@ from kg2vault.vault.wikilinks import Identify, canonical_body, digest, fill, fil
 MadeFrom = Callable[[str, Mapping[str, str]], str]  # id, paths of all notes → digest of what a note is made from, "" if not known
 
 
-@dataclass(frozen=True, slots=True)
-class FilledRegion:
+class FilledRegion(NamedTuple):
     """A region with its links filled in, and the digest of its canonical body."""
 
     body: str
@@ -32,8 +31,7 @@ class FilledRegion:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class FilledNote:
+class FilledNote(NamedTuple):
     """A wanted note in its final words. `content` is the digest of everything in it that is ours."""
 
     id: str
@@ -52,8 +50,7 @@ class FilledNote:
         return str(self.properties.get("kg_last", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The wanted notes at their places, beside what is in the vault."""
 
     paths: Mapping[str, str]  # id → path of every note that can be linked
@@ -65,9 +62,9 @@ class Layout:
     missing: tuple[str, ...]  # ids that were live and are not in the vault
     made_from: Mapping[str, str]  # id → digest of what the note is made from, where that is known
     to_read: frozenset[str]  # paths whose text planning needs
-    identify: Callable[[str], Identify] = field(repr=False)  # path of a note → which of our notes its links mean
-    untouched: Callable[[str], Callable[[Region], bool]] = field(repr=False)  # path of a note → whether a region is as we wrote it
-    reaches: Callable[[str], Callable[[str], bool]] = field(repr=False)  # path of a note → whether its links lead to one of our notes today
+    identify: Callable[[str], Identify]  # path of a note → which of our notes its links mean
+    untouched: Callable[[str], Callable[[Region], bool]]  # path of a note → whether a region is as we wrote it
+    reaches: Callable[[str], Callable[[str], bool]]  # path of a note → whether its links lead to one of our notes today
 
 
 def lay_out(
@@ -239,7 +236,7 @@ def _fill(note: DesiredNote, paths: Mapping[str, str]) -> FilledNote:
         canonical = canonical_body(kept, None)
         regions[name] = FilledRegion(body, canonical, digest(canonical))
     properties = {key: _fill_value(value, paths) for key, value in note.properties.items()}
-    facts = json.dumps([properties, note.aliases, note.tags, [(name, region.body) for name, region in regions.items()]], ensure_ascii=True)
+    facts = json.dumps([properties, note.aliases, note.tags, [(name, region.body) for name, region in regions.items()]])
     content = hashlib.sha256(facts.encode()).hexdigest()[:20]
     return FilledNote(note.id, note.kind, note.name, properties, note.aliases, note.tags, regions, content, note.kept)
 

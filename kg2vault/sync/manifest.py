@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from kg2vault.errors import ManifestError
 
 VERSION = 1
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 REBUILD_HINT = "Run `kg2vault sync --rebuild-manifest`: it adopts the notes in the vault by their ids."
 
 
@@ -27,8 +28,7 @@ class EntryState(StrEnum):
     TOMBSTONE = "tombstone"  # the user deleted it; never written again unasked
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestEntry:
+class ManifestEntry(NamedTuple):
     """One note as we last left it. `size` and `mtime_ns` are the file's, `content` the digest of our own parts as delivered."""
 
     id: str
@@ -44,7 +44,7 @@ class ManifestEntry:
     tags: tuple[str, ...] = ()
     trouble: str = ""  # "" or why a person must decide: conflict, damaged, duplicate…
     since: str = ""  # when the trouble was first seen, ISO UTC
-    kept: Mapping[str, str] = field(default_factory=dict)  # DesiredNote.kept: what the next run starts from
+    kept: Mapping[str, str] = {}  # DesiredNote.kept: what the next run starts from
     pending: tuple[str, ...] = ()  # "tags:kg/left": what an update was about to put into the shared lists or take out, not known to be done
 
     def written(self, name: str, present: Collection[str]) -> tuple[str, ...]:
@@ -63,8 +63,7 @@ class ManifestEntry:
         pending = dict.fromkeys(self.pending)
         for name, now, then in (("aliases", self.aliases, after.aliases), ("tags", self.tags, after.tags)):
             pending.update(dict.fromkeys(f"{name}:{text}" for text in [*now, *then] if text not in now or text not in then))
-        return replace(
-            self,
+        return self._replace(
             regions=tuple(name for name in self.regions if name in after.regions),
             aliases=tuple(text for text in self.aliases if text in after.aliases),
             tags=tuple(text for text in self.tags if text in after.tags),
@@ -72,8 +71,7 @@ class ManifestEntry:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SavedCommunity:
+class SavedCommunity(NamedTuple):
     """A community as the last partition had it."""
 
     id: str
@@ -98,7 +96,7 @@ class Manifest:
 
 def dump_manifest(manifest: Manifest) -> str:
     """Return the manifest as JSON text, the same bytes for the same manifest."""
-    lines = [json.dumps(_entry_row(manifest.entries[key]), ensure_ascii=False) for key in sorted(manifest.entries)]
+    lines = [_encode(_entry_row(manifest.entries[key])) for key in sorted(manifest.entries)]
     head = {
         "version": VERSION,
         "fingerprint": manifest.fingerprint,
@@ -109,7 +107,7 @@ def dump_manifest(manifest: Manifest) -> str:
         "files": dict(sorted(manifest.files.items())),
         "bands": manifest.bands,
     }
-    text = json.dumps(head, ensure_ascii=False)
+    text = _encode(head)
     return text[:-1] + ', "entries": [' + ",\n".join(lines) + "]}\n"
 
 

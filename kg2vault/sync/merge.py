@@ -7,16 +7,16 @@ theirs and is named as a conflict; a region they removed stays removed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kg2vault.sync.layout import FilledNote, FilledRegion
 from kg2vault.sync.manifest import ManifestEntry
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.note import ListEdit, Note, Region, edit_note
-from kg2vault.vault.wikilinks import Identify, canonical_body, parse_links
+from kg2vault.vault.wikilinks import Identify, canonical_body
 
 
-@dataclass(frozen=True, slots=True)
-class MergeResult:
+class MergeResult(NamedTuple):
     """The outcome for one note. `conflicts` names the regions in which the user's version was kept."""
 
     text: str | None
@@ -26,8 +26,7 @@ class MergeResult:
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(NamedTuple):
     """What the links of one note mean: which note each leads to, whether it does today, and whether a region is as we wrote it."""
 
     identify: Identify

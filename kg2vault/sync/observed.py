@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedNote:
+class ObservedNote(NamedTuple):
     """A file that carries one of our ids. `text` is None while it has not been read (its size and mtime are the manifest's)."""
 
     id: str

@@ -24,14 +24,16 @@ Several files with one id: see `layout.choose`. A file that cannot be read, or w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 from kg2vault.sync.layout import FilledNote, Layout
 from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
-from kg2vault.sync.merge import Links, merge
 from kg2vault.sync.observed import ObservedNote, bytes_of, digest_of
-from kg2vault.vault.note import Note, compose_note, parse
+from kg2vault.vault.desired import compose_note
+
+if TYPE_CHECKING:
+    from kg2vault.vault.note import Note
 
 
 class KeepReason(StrEnum):
@@ -51,8 +53,7 @@ NO_ID = "its kg_id is not where a property is read; put the frontmatter right, o
 TROUBLES = frozenset({KeepReason.CONFLICT, KeepReason.DAMAGED, KeepReason.DUPLICATE})
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(NamedTuple):
     """Write a new note."""
 
     path: str
@@ -60,8 +61,7 @@ class Create:
     entry: ManifestEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """Replace a note that still has the digest `expected`. A conflict in one region does not stop the others: see `entry.trouble`."""
 
     path: str
@@ -70,8 +70,7 @@ class Update:
     entry: ManifestEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(NamedTuple):
     """Move a note that still has the digest `expected` to the trash."""
 
     path: str
@@ -79,8 +78,7 @@ class Retire:
     entry: ManifestEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(NamedTuple):
     """Write nothing; remember `entry`, or forget the note when it is None."""
 
     path: str
@@ -93,8 +91,7 @@ class Keep:
 Action = Create | Update | Retire | Keep
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Every action, in the order in which they are applied: creations, updates, removals, then what is kept."""
 
     actions: tuple[Action, ...]
@@ -143,7 +140,7 @@ class _Decider:
         gone = entry is not None and entry.state is not EntryState.RETIRING
         if gone:
             assert entry is not None
-            buried = replace(entry, state=EntryState.TOMBSTONE, trouble="", since="") if entry.state is not EntryState.TOMBSTONE else entry
+            buried = entry._replace(state=EntryState.TOMBSTONE, trouble="", since="") if entry.state is not EntryState.TOMBSTONE else entry
             return Keep(entry.path, KeepReason.DELETED, buried, note_id)
         if wanted is None:
             return Keep("", KeepReason.REMOVED, None, note_id)
@@ -170,24 +167,26 @@ class _Decider:
         base = known
         if now != (known.path, known.size, known.mtime_ns, known.state, known.label, known.last, known.kept):
             path, size, mtime_ns, state, label, last, kept = now
-            base = replace(known, path=path, size=size, mtime_ns=mtime_ns, state=state, label=label, last=last, kept=kept)
+            base = known._replace(path=path, size=size, mtime_ns=mtime_ns, state=state, label=label, last=last, kept=kept)
         text = found.text if found.text is not None else self.texts.get(found.path)
         if text is None:
             if found.path in self.layout.to_read:
                 return Keep(found.path, KeepReason.UNAVAILABLE, entry, wanted.id, "it could not be read")
             reason = KeepReason(base.trouble) if base.trouble else KeepReason.IDENTICAL
             return Keep(found.path, reason, base, wanted.id)
-        note = parse(text)
+        note = _taken_apart(text)
         if note.damage is not None or note.kg_id != wanted.id:
             return self._damaged(found, base, note.damage or NO_ID)
         return self._merge(wanted, found, base, note, text, first=entry is None)
 
     def _merge(self, wanted: FilledNote, found: ObservedNote, base: ManifestEntry, note: Note, text: str, *, first: bool) -> Action:
+        from kg2vault.sync.merge import Links, merge
+
         links = Links(self.layout.identify(found.path), self.layout.reaches(found.path), self.layout.untouched(found.path))
         result = merge(wanted, note, base, links, first=first)
         trouble = KeepReason.CONFLICT if result.conflicts else None
         detail = f"edited by you inside our region ({', '.join(result.conflicts)})" if result.conflicts else ""
-        after = replace(base, content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags, pending=())
+        after = base._replace(content=wanted.content, regions=result.regions, aliases=result.aliases, tags=result.tags, pending=())
         after = self._troubled(after, trouble)
         if result.text is None or result.text == text:
             return Keep(found.path, trouble or KeepReason.IDENTICAL, after, wanted.id, detail)
@@ -201,8 +200,8 @@ class _Decider:
         text = found.text if found.text is not None else self.texts.get(found.path)
         if text is None:
             return Keep(found.path, KeepReason.UNAVAILABLE, entry, entry.id, "it could not be read")
-        note = parse(text)
-        base = replace(entry, path=found.path, size=found.size, mtime_ns=found.mtime_ns)
+        note = _taken_apart(text)
+        base = entry._replace(path=found.path, size=found.size, mtime_ns=found.mtime_ns)
         if note.damage is not None or note.kg_id != entry.id:
             return self._damaged(found, base, note.damage or NO_ID)
         pristine = all(map(self.layout.untouched(found.path), note.regions))
@@ -211,7 +210,7 @@ class _Decider:
             return self._present(farewell, found, entry)
         if self._is_recent(found, entry):
             return Keep(found.path, KeepReason.RECENT, entry, entry.id, "edited a moment ago")
-        return Retire(found.path, digest_of(bytes_of(text)), replace(base, state=EntryState.RETIRING))
+        return Retire(found.path, digest_of(bytes_of(text)), base._replace(state=EntryState.RETIRING))
 
     def _is_recent(self, found: ObservedNote, entry: ManifestEntry) -> bool:
         untouched = self.entries.get(entry.id)
@@ -222,15 +221,15 @@ class _Decider:
     def _damaged(self, found: ObservedNote, base: ManifestEntry, damage: str) -> Keep:
         if self._is_recent(found, base):  # editors save in place: half a note looks like a damaged one
             return Keep(found.path, KeepReason.RECENT, self.entries.get(base.id), base.id, "edited a moment ago")
-        entry = self._troubled(replace(base, content=""), KeepReason.DAMAGED)
+        entry = self._troubled(base._replace(content=""), KeepReason.DAMAGED)
         return Keep(found.path, KeepReason.DAMAGED, entry, base.id, damage)
 
     def _troubled(self, entry: ManifestEntry, reason: KeepReason | None) -> ManifestEntry:
         before = self.entries.get(entry.id)
         if reason is None:
-            return replace(entry, trouble="", since="")
+            return entry._replace(trouble="", since="")
         since = before.since if before is not None and before.trouble == reason.value else ""
-        return replace(entry, trouble=reason.value, since=since)
+        return entry._replace(trouble=reason.value, since=since)
 
     def duplicates(self) -> list[Keep]:
         """Report every file that carries an id another file has won."""
@@ -240,3 +239,9 @@ class _Decider:
             for note_id, losers in sorted(self.layout.losers.items())
             for found in losers
         ]
+
+
+def _taken_apart(text: str) -> Note:
+    from kg2vault.vault.note import parse  # a first sync has no note to take apart
+
+    return parse(text)

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 
 from kg2vault.sync.manifest import SavedCommunity
 from kg2vault.sync.observed import Scan
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.note import parse
 from kg2vault.vault.paths import obsidian_tag
+from kg2vault.vault.resolve import Resolver
 from kg2vault.vault.scene import COMMUNITY_TAG
-from kg2vault.vault.wikilinks import Resolver, parse_links
 
 
 def recover_communities(scan: Scan) -> tuple[SavedCommunity, ...]:

@@ -5,11 +5,11 @@ Layer 1, pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kg2vault.graph.model import Community
 from kg2vault.vault import numbers
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import note_stems
 from kg2vault.vault.scene import (
     COMMUNITIES_TAG,
@@ -30,8 +30,7 @@ _TOUCHED = 10
 Tie = tuple[int, str, str]  # weight, one key, the other
 
 
-@dataclass(frozen=True, slots=True)
-class _Ties:
+class _Ties(NamedTuple):
     """The edges of a community: those inside, and for each community it touches the summed weight and the heaviest edge."""
 
     inside: list[Tie]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kg2vault.graph.model import Community, Concept
 from kg2vault.vault import numbers, weights
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import name_key, note_stems
 from kg2vault.vault.related import band_properties, related_lines
 from kg2vault.vault.scene import CONCEPT_TAG, Scene, community_tag, concept_id, counted, plain_name, recent_items, shown

@@ -5,17 +5,16 @@ Layer 1, pure. The note keeps its identity, says why it is no longer part of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.scene import shown
 from kg2vault.vault.wikilinks import token
 
 _REGIONS = ("concept", "community", "item", "feed")
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
+class Fate(NamedTuple):
     """Why something left. `merged_into` and `moved_to` are (note id, label) of a note in the graph, None where there is none."""
 
     items: int = 0  # how many items carry the concept now

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from kg2vault.vault.yaml_scalars import compose, read, read_written
+from kg2vault.vault.yaml_scalars import read_written
+from kg2vault.vault.yaml_tree import compose, read
 
 OWN = "kg_"
 """What the names of our properties begin with."""
-SHARED = ("aliases", "tags")
-"""Lists in which some entries are ours and some the user's."""
 
 _OPENING = re.compile(r"---[ \t]*(\r?\n)")
 _CLOSING = re.compile(r"---[ \t]*(?:\r?\n|\Z)")

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kg2vault.vault.frontmatter import OWN, SHARED, Entry, Frontmatter, comments, extent, line_start, read_tree, scalars
+from kg2vault.vault.desired import SHARED
+from kg2vault.vault.frontmatter import OWN, Entry, Frontmatter, comments, extent, line_start, read_tree, scalars
 from kg2vault.vault.regions import Edit, apply_edits
 from kg2vault.vault.shared_lists import ListEdit, UnsafeListError, changes, entry_key, list_edits, strings, without_entry
-from kg2vault.vault.yaml_scalars import flow, quoted, read, same, written
+from kg2vault.vault.yaml_scalars import flow, same, written
+from kg2vault.vault.yaml_tree import read
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +143,3 @@ def _theirs(entries: tuple[Entry, ...]) -> list[tuple[str, list[tuple[str, str]]
         for entry in entries
         if not entry.is_own() and entry.key.lower() not in SHARED
     ]
-
-
-def compose_block(own: Mapping[str, object], aliases: tuple[str, ...], tags: tuple[str, ...]) -> str:
-    """Return the source of a new note's block. Raises ValueError and TypeError for values that cannot be written."""
-    lines = [f"{key}: {written(value)}\n" for key, value in own.items()]
-    for name, texts in zip(SHARED, (aliases, tags), strict=True):
-        if texts:
-            lines.append(f"{name}: [{', '.join(map(quoted, texts))}]\n")
-    return "".join(lines)

@@ -12,7 +12,7 @@ from kg2vault.graph.health import health
 from kg2vault.graph.model import Community
 from kg2vault.vault import numbers
 from kg2vault.vault.community_note import about
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import note_stems
 from kg2vault.vault.scene import HOME, HOME_TAG, Scene, counted, item_line, listed, plain_name
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from kg2vault.graph.model import Feed, Item
 from kg2vault.vault import escape
-from kg2vault.vault.note import DesiredNote
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import note_stems
 from kg2vault.vault.scene import FEED_TAG, ITEM_TAG, Scene, counted, feed_id, feed_name, item_id, item_name, newest, recent_items, shown
 from kg2vault.vault.sparkline import timeline

@@ -8,14 +8,13 @@ first `|`. Markdown links to files of the vault count too. Links in code, math, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from kg2vault.vault.resolve import clean_path
 
 
-@dataclass(frozen=True, slots=True)
-class WikiLink:
+class WikiLink(NamedTuple):
     """A link that counts in Obsidian's graph: `text[start:end]`. `target` is a path or name, `display` None where the text gives none."""
 
     target: str

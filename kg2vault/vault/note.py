@@ -1,4 +1,4 @@
-"""A note's text taken apart and put together again: `parse`, `dump`, and the two ways to write, `compose_note` and `edit_note`.
+"""A note's text taken apart and put together again: `parse`, `dump`, and `edit_note`. New notes are composed in desired.py.
 
 Layer 1, pure. `dump(parse(text)) == text` for every text. What is ours in a note: the regions between our markers, the properties whose
 names begin with `kg_`, and our own entries in `aliases` and `tags`. Every other byte is the user's and is copied, never made again.
@@ -9,31 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from kg2vault.vault.frontmatter import OWN, SHARED, Frontmatter, find, has_comment, id_in_damaged, scalars
-from kg2vault.vault.frontmatter_edit import compose_block, edit
-from kg2vault.vault.regions import Region, apply_edits, block, find_regions, line_break, region_edits
+from kg2vault.vault.desired import SHARED
+from kg2vault.vault.frontmatter import OWN, Frontmatter, find, has_comment, id_in_damaged, scalars
+from kg2vault.vault.frontmatter_edit import edit
+from kg2vault.vault.regions import Region, apply_edits, find_regions, line_break, region_edits
 from kg2vault.vault.shared_lists import ListEdit, entry_key, ours, strings
-from kg2vault.vault.yaml_scalars import Scalar
 
-__all__ = ["DesiredNote", "ListEdit", "Note", "Region", "compose_note", "dump", "edit_note", "kg_id_of", "parse"]
+__all__ = ["ListEdit", "Note", "Region", "dump", "edit_note", "kg_id_of", "parse"]
 
 _BOM = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class DesiredNote:
-    """A note that the graph wants, before it has a place: links in it are tokens (wikilinks.token)."""
-
-    id: str
-    kind: str
-    name: str  # as people write it
-    folder: str  # from the vault's root, with "/"
-    stems: tuple[str, ...]  # file names without ".md", the best first
-    properties: Mapping[str, Scalar | tuple[Scalar, ...]]  # in the order in which they are written
-    aliases: tuple[str, ...]
-    tags: tuple[str, ...]
-    regions: Mapping[str, str]  # name → body, with LF and no line break at its end
-    kept: Mapping[str, str] = field(default_factory=dict)  # what the next run starts from: numbers as shown, choices among near equals
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +116,6 @@ def kg_id_of(text: str) -> str | None:
         return None
     frontmatter = find(text, 1 if text.startswith(_BOM) else 0)
     return Note(text, frontmatter.damage, (), frontmatter).kg_id
-
-
-def compose_note(
-    properties: Mapping[str, object], aliases: tuple[str, ...], tags: tuple[str, ...], regions: Mapping[str, tuple[str, str]]
-) -> str:
-    """Return the text of a new note; `regions` maps a name to (body, digest). Raises ValueError and TypeError for impossible values."""
-    blocks = [block(name, body, marker_digest) + "\n" for name, (body, marker_digest) in regions.items()]
-    return f"---\n{compose_block(properties, aliases, tags)}---\n" + "\n".join(blocks)
 
 
 def edit_note(

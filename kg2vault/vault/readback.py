@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kg2vault.vault.linkscan import parse_links, property_link
 from kg2vault.vault.note import Note, parse
-from kg2vault.vault.wikilinks import Resolver, parse_links, property_link
+from kg2vault.vault.resolve import Resolver
 
 _NUMBER = re.compile(r"\d+")
 _RELATED = "related concepts"

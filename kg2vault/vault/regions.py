@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 from kg2vault.vault.wikilinks import Identify, canonical_body, digest
 
@@ -26,8 +26,7 @@ Edit = tuple[int, int, str]
 """Replace `text[start:end]` by a new text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """A region of a note: `text[start:end]` from the first `%` of its begin marker to the last of its end marker.
 
     `body` is what stands between the marker lines, without its last line break; `at` is where it starts.

@@ -13,9 +13,9 @@ from functools import partial
 from kg2vault.graph.model import Feed, Item, KnowledgeGraph
 from kg2vault.vault.community_note import community_note
 from kg2vault.vault.concept_note import concept_note, fits
+from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.home import home_note
 from kg2vault.vault.inputs import Inputs
-from kg2vault.vault.note import DesiredNote
 from kg2vault.vault.scene import HOME, Before, NoteSettings, Scene, community_id, concept_id, set_scene
 
 __all__ = ["Before", "DesiredNotes", "NoteSettings", "render"]

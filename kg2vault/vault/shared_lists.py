@@ -14,7 +14,8 @@ import yaml
 
 from kg2vault.vault.frontmatter import Entry, column, comments, extent, is_plain_entry, line_end, line_start, scalars
 from kg2vault.vault.regions import Edit
-from kg2vault.vault.yaml_scalars import flow, quoted, read
+from kg2vault.vault.yaml_scalars import flow, quoted
+from kg2vault.vault.yaml_tree import read
 
 _FLOW_SAFE = re.compile(r"(?:-(?=[\w.])|[^\s,\[\]{}#:\"'&*!|>?%@`-])[^\n,\[\]{}#:]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t]*")

@@ -13,20 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from kg2vault.vault import escape
-from kg2vault.vault.linkscan import WikiLink, parse_links, property_link
 from kg2vault.vault.resolve import Resolver, clean_path
 
 __all__ = [
     "Identify",
     "Resolver",
-    "WikiLink",
     "canonical_body",
     "digest",
     "fill",
     "fill_both",
     "link",
-    "parse_links",
-    "property_link",
     "token",
 ]
 
@@ -52,7 +48,7 @@ def fill(template: str, paths: Mapping[str, str]) -> str:
 
     Words stay as they are when the token is the whole template, as in a property; else they are escaped for the line they stand in.
     """
-    return fill_both(template, paths)[0]
+    return fill_both(template, paths)[0] if _OPEN in template else template
 
 
 def fill_both(template: str, paths: Mapping[str, str]) -> tuple[str, str]:
@@ -114,6 +110,8 @@ def canonical_body(body: str, identify: Identify | None) -> str:
 
 
 def _reduced(text: str, identify: Identify) -> Iterator[str]:
+    from kg2vault.vault.linkscan import parse_links  # a first sync reads no links
+
     at = 0
     for found in parse_links(text):
         if found.embed or found.markdown or found.subpath:

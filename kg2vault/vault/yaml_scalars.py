@@ -1,8 +1,7 @@
-r"""Values in frontmatter: `written()` gives the one form in which ours are written, `read()` what a YAML 1.2 reader finds.
+"""Values in frontmatter: `written()` gives the one form in which ours are written. What others wrote is read by yaml_tree.py.
 
 Layer 1, pure. Strings are always double-quoted, so that no reader of any YAML takes one for a number, a date or a truth value; numbers are
-plain decimals. Reading follows the core schema of YAML 1.2 (section 10.3.2), which Obsidian uses: `yes`, `1_000`, `10:00` and dates are
-strings there.
+plain decimals.
 """
 
 from __future__ import annotations
@@ -12,30 +11,21 @@ import math
 import re
 from collections.abc import Iterable
 
-import yaml
-
 from kg2vault.vault.numbers import plain
-
-try:
-    from yaml import CSafeLoader as _Base
-except ImportError:  # PyYAML without libyaml: slower, the same marks
-    from yaml import SafeLoader as _Base  # type: ignore[assignment]
 
 Scalar = str | int | float | bool
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # What a YAML reader refuses or takes for a line break, and what Templater looks for.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|<(?=%)")
-# PyYAML refuses a whole block for one of these, where Obsidian reads on; NEL, LS and PS are line breaks in YAML 1.1 alone.
-_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
 _SIMPLE = re.compile(r'"[ !#-\[\]-~]*"')  # a string without anything to escape
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.encoder.encode_basestring  # what JSONEncoder(ensure_ascii=False) does to a string, without a look at what it is given
 
 
 def quoted(text: str) -> str:
     """Return a double-quoted scalar that YAML 1.1, YAML 1.2 and JSON read as `text`; lone surrogates become U+FFFD."""
-    if text.isascii() and _ESCAPED.search(text) is None:
+    if text.isascii() and text.isprintable() and "<%" not in text:
         return _encode(text)
     line = _encode(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
@@ -63,6 +53,8 @@ def flow(values: Iterable[object]) -> str:
 
 def written(value: object) -> str:
     """Return a property's value as it is written: a scalar, or a list of scalars for a tuple or list. Raises as `scalar` does."""
+    if isinstance(value, str):
+        return quoted(value)
     return flow(value) if isinstance(value, tuple | list) else scalar(value)
 
 
@@ -100,57 +92,3 @@ def read_written(raw: str) -> object:
     if not exact:
         raise ValueError(raw)
     return value
-
-
-class _Core(_Base):
-    """Composes nodes and resolves plain scalars as YAML 1.2 does."""
-
-    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's own way of starting without those of YAML 1.1
-
-
-_PLAIN = (
-    ("null", r"(?:null|Null|NULL|~|)$", ["n", "N", "~", ""]),
-    ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-    ("int", r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", list("-+0123456789")),
-    (
-        "float",
-        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-        list("-+.0123456789"),
-    ),
-)
-for _name, _pattern, _first in _PLAIN:
-    _Core.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), _first)
-
-
-def compose(source: str) -> yaml.Node | None:
-    """Return the tree of a block, whose marks count characters of `source`; None for a block that holds nothing.
-
-    Raises yaml.YAMLError, or RecursionError for one that is nested beyond reason.
-    """
-    return yaml.compose(_UNREADABLE.sub("\ufffd", source), Loader=_Core)
-
-
-def read(node: yaml.Node) -> object:
-    """Return the value of a scalar or of a list of scalars; whatever is nested deeper is an empty mapping, as nothing of ours is."""
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
-    if isinstance(node, yaml.SequenceNode):
-        return [_scalar(item) if isinstance(item, yaml.ScalarNode) else {} for item in node.value]
-    return {}
-
-
-def _scalar(node: yaml.ScalarNode) -> Scalar | None:
-    text: str = node.value
-    kind = node.tag.rpartition(":")[2]
-    try:
-        if kind == "null":
-            return None
-        if kind == "bool":
-            return text.lower() == "true"
-        if kind == "int":
-            return int(text, 0) if text.startswith(("0x", "0o")) else int(text)
-        if kind == "float":
-            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:  # a number of thousands of digits, or a type tag the user put on something else
-        return text
-    return text

@@ -21,6 +21,21 @@ def test_a_first_sync_writes_one_note_per_concept_and_community_and_a_home_note(
     assert sum(note.startswith("Communities/") for note in notes) == 2
 
 
+def test_a_first_sync_imports_nothing_that_only_other_commands_or_later_syncs_need(terminal):
+    script = (
+        "import sys; from kg2vault.cli import command_group\n"
+        "try:\n    command_group(sys.argv[1:])\nexcept SystemExit:\n    print(*sys.modules)"
+    )
+    call = [sys.executable, "-c", script, *terminal.options, "sync"]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=terminal.cwd, check=True)
+    assert "9 created" in done.stdout
+    loaded = set(done.stdout.splitlines()[-1].split())
+    ours = {name.removeprefix("kg2vault.") for name in loaded if name.startswith("kg2vault.")}
+    assert not ours & {"deciding", "starting", "verifying", "vault.readback", "vault.compare", "sync.recover"}
+    assert not ours & {"sync.merge", "vault.note", "vault.linkscan", "vault.item_notes", "vault.canvas"}
+    assert not loaded & {"socket", "rich", "watchdog", "mcp"}
+
+
 def test_a_concept_note_shows_weights_in_order_and_both_ends_link_each_other(terminal):
     terminal.sync()
     web, wasm = terminal.note("web").read_text(), terminal.note("wasm").read_text()

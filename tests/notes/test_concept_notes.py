@@ -5,8 +5,8 @@ import re
 import pytest
 
 from kg2vault.graph.model import Item, Reading
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.sparkline import last_year, sparkline, timeline
-from kg2vault.vault.wikilinks import parse_links
 from tests.graph.small import clique, linked
 from tests.notes.desk import lines_of, notes_of, reading
 

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from kg2vault.vault.item_notes import SUMMARY_LIMIT, inert_summary
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.note import parse
-from kg2vault.vault.wikilinks import parse_links
 from tests.e2e.conftest import tree
 
 BOTH = "notes:\n  items: true\n  feeds: true\n"

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
+from kg2vault.vault.linkscan import parse_links
 from kg2vault.vault.note import parse
-from kg2vault.vault.wikilinks import parse_links
 from tests.conftest import corpus
 from tests.e2e.conftest import Terminal, tree
 

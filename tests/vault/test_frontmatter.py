@@ -9,8 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kg2vault.vault.desired import compose_block
 from kg2vault.vault.frontmatter import find
-from kg2vault.vault.frontmatter_edit import compose_block, edit
+from kg2vault.vault.frontmatter_edit import edit
 from kg2vault.vault.note import parse
 from kg2vault.vault.yaml_scalars import quoted, read_written, same, written
 from tests.vault.blocks import NOTHING, OWN, as_yaml_1_2, block_of, edited

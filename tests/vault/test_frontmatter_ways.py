@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg2vault.vault import yaml_scalars
+from kg2vault.vault import yaml_tree
 from kg2vault.vault.frontmatter import find, read_lines
 from kg2vault.vault.frontmatter_edit import edit, edit_tree
 from kg2vault.vault.note import ListEdit
@@ -77,12 +77,12 @@ def test_whatever_a_block_holds_it_is_damaged_or_edited_and_read_back(source):
 
 
 class WithoutLibyaml(yaml.SafeLoader):
-    yaml_implicit_resolvers = yaml_scalars._Core.yaml_implicit_resolvers
+    yaml_implicit_resolvers = yaml_tree._Core.yaml_implicit_resolvers
 
 
 @pytest.mark.parametrize("source", [*THEIRS.values(), *OURS.values(), *(pair[0] for pair in (ADDED | REMOVED).values())])
 def test_without_libyaml_every_edit_is_the_same(source, monkeypatch):
     lists = {"aliases": ListEdit(("Web",)), "tags": ListEdit(("kg/b",), ("kg/a",))}
     fast = edit_tree(block_of(source), {"kg_id": "y"}, lists)
-    monkeypatch.setattr(yaml_scalars, "_Core", WithoutLibyaml)
+    monkeypatch.setattr(yaml_tree, "_Core", WithoutLibyaml)
     assert edit_tree(block_of(source), {"kg_id": "y"}, lists) == fast

@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg2vault.vault.note import ListEdit, Note, compose_note, dump, edit_note, kg_id_of, parse
+from kg2vault.vault.desired import compose_note
+from kg2vault.vault.note import ListEdit, Note, dump, edit_note, kg_id_of, parse
 from kg2vault.vault.wikilinks import canonical_body, digest
 
 PROPERTIES = {
