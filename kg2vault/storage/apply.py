@@ -2,8 +2,7 @@
 
 Layer 2. Updates act first and are recorded afterwards; removals, of notes and of parts of them, are recorded before they act, because a
 forgotten write is found again by its id while a forgotten removal looks like a deletion by the user. A note to be created is first put on
-record as one on its way out, which is right whether or not it comes to be. One note that fails never
-stops the others.
+record as one that is coming, which is right whether or not it comes to be. One note that fails never stops the others.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def _intents(plan: Plan, manifest: Manifest) -> Iterator[tuple[str, ManifestEntr
         if isinstance(action, Retire):
             yield action.entry.id, action.entry
         elif isinstance(action, Create):  # should its concept leave before a sync gets through, the note is known for ours
-            yield action.entry.id, action.entry._replace(state=EntryState.RETIRING)
+            yield action.entry.id, action.entry._replace(state=EntryState.COMING)
         elif isinstance(action, Update) and before is not None:
             intended = before.intending(action.entry)
             if intended != before:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kg2vault.sync.identify import Identifier
-from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
+from kg2vault.sync.manifest import UNSURE, EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, Scan
 from kg2vault.vault.desired import DesiredNote
 from kg2vault.vault.paths import name_key
@@ -190,7 +190,7 @@ def _paths(
         entry = manifest.entries.get(key)
         if key in winners:
             paths[key] = winners[key].path
-        elif entry is None or entry.state is EntryState.RETIRING:
+        elif entry is None or entry.state in UNSURE:
             new.append(key)
         elif key in unseen:
             paths[key] = entry.path

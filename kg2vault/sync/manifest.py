@@ -20,12 +20,16 @@ REBUILD_HINT = "Run `kg2vault sync --rebuild-manifest`: it adopts the notes in t
 
 
 class EntryState(StrEnum):
-    """What we believe about a note."""
+    """What we believe about a note. While it comes or goes, it may be there or not, and that it is not says nothing about the user."""
 
     LIVE = "live"  # on disk and wanted
     ORPHANED = "orphaned"  # its concept left the graph, the user's text keeps it
+    COMING = "coming"  # we are about to create it
     RETIRING = "retiring"  # we are about to move it to the trash
     TOMBSTONE = "tombstone"  # the user deleted it; never written again unasked
+
+
+UNSURE = frozenset({EntryState.COMING, EntryState.RETIRING})
 
 
 class ManifestEntry(NamedTuple):

@@ -12,10 +12,10 @@ Layer 1, pure. D = the graph wants the note, M = the manifest has it, O = a file
     ✓  ✓  ✓   region edited, body differs                       Keep CONFLICT: the user's version stays
     ✓  ✓  ✓   region delivered before, now missing              respect the removal
     ✓  ✓  –   live or orphaned                                  the user deleted it: tombstone
-    ✓  ✓  –   retiring                                          our own unfinished removal: Create
+    ✓  ✓  –   coming or retiring                                our own unfinished business: Create
     –  ✓  ✓   no user text, regions pristine                    Retire to the trash
     –  ✓  ✓   user text or an edited region                     Keep ORPHANED: our region says the concept left
-    –  ✓  –   live or orphaned: tombstone · retiring: forget
+    –  ✓  –   live or orphaned: tombstone · coming or retiring: forget
     –  –  ✓                                                     leave alone
 
 Several files with one id: see `layout.choose`. A file that cannot be read, or was edited seconds ago, is left for the next run.
@@ -28,7 +28,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg2vault.sync.layout import FilledNote, Layout
-from kg2vault.sync.manifest import EntryState, Manifest, ManifestEntry
+from kg2vault.sync.manifest import UNSURE, EntryState, Manifest, ManifestEntry
 from kg2vault.sync.observed import ObservedNote, bytes_of, digest_of
 from kg2vault.vault.desired import compose_note
 
@@ -137,7 +137,7 @@ class _Decider:
         path = self.layout.paths.get(note_id, "")
         if entry is not None and note_id in self.layout.unseen:
             return Keep(entry.path, KeepReason.UNAVAILABLE, entry, note_id, self.layout.unseen[note_id])
-        gone = entry is not None and entry.state is not EntryState.RETIRING
+        gone = entry is not None and entry.state not in UNSURE
         if gone:
             assert entry is not None
             buried = entry._replace(state=EntryState.TOMBSTONE, trouble="", since="") if entry.state is not EntryState.TOMBSTONE else entry

@@ -339,3 +339,21 @@ def expectations(matrix, uncrashed, then):
         twin.sync()
         found[happens] = twin.visible(), twin.settings_files(), twin.memory()
     return found
+
+
+def test_a_note_that_a_stopped_sync_made_is_ours_wherever_the_user_moves_it_before_its_concept_leaves(matrix):
+    topics(matrix.base)
+    uncrashed = matrix.copy_of(matrix.base)
+    uncrashed.sync()
+    moved = 0
+    for point, world in crashed_worlds(matrix, uncrashed):
+        if world.has("llvm"):
+            world.path("llvm").rename(world.vault / "My compiler.md")
+            moved += 1
+        world.untag("llvm")
+        world.sync()
+        assert not world.has("llvm"), point
+        assert not world.has("My compiler"), point
+        assert verify(world.settings()).exit_code == 0, point
+        shutil.rmtree(world.root)
+    assert moved > 0
