@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kg2vault import graphs
 from kg2vault.decorating import decorate, remembered, without_groups_that_go
 from kg2vault.errors import ExitCode
-from kg2vault.graph.model import Item, Reading
+from kg2vault.graph.model import Assignments, Item, Reading
 from kg2vault.leaving import fates
 from kg2vault.recording import guard_mounted, record, record_unfinished
 from kg2vault.report import sync_result
@@ -231,7 +231,7 @@ def note_settings(settings: Settings) -> NoteSettings:
 
 def _tagged(reading: Reading) -> dict[int, Item]:
     """Return the items with tags; the others are in no note, so that a source that gains one has not changed (`content_digest`)."""
-    tagged = {number for number, _ in reading.assignments}
+    tagged = set(Assignments.of(reading.assignments).item_ids)
     return {number: item for number, item in reading.items.items() if number in tagged}
 
 

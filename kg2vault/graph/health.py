@@ -5,8 +5,6 @@ Layer 1, pure. Tags are counted as the graph counts them: merged spellings over 
 
 from __future__ import annotations
 
-from statistics import median
-
 from kg2vault.graph.communities import Partition, modularity, partition_of
 from kg2vault.graph.model import KnowledgeGraph
 
@@ -28,7 +26,7 @@ def health(graph: KnowledgeGraph, fresh: Partition | None = None) -> dict[str, i
         "distinct_tags": graph.distinct_tags,
         "singleton_rate": round(_share(graph.singleton_tags, graph.distinct_tags), 4),
         "degree_1_pct": _percent(degrees.count(1), nodes),
-        "median_degree": float(median(degrees)) if degrees else 0.0,
+        "median_degree": _median(degrees),
         "max_degree": max(degrees, default=0),
         "hub_dominance_pct": _percent(max(degrees, default=0), edges),
         "communities": len(graph.communities),
@@ -39,6 +37,11 @@ def health(graph: KnowledgeGraph, fresh: Partition | None = None) -> dict[str, i
     if fresh is not None:
         report["modularity_fresh"] = round(modularity(graph, fresh), 4)
     return report
+
+
+def _median(numbers: list[int]) -> float:
+    ordered, middle = sorted(numbers), len(numbers) // 2  # `statistics` loads fractions and decimal for this
+    return (ordered[middle] + ordered[~middle]) / 2 if ordered else 0.0
 
 
 def _share(part: int, whole: int) -> float:
