@@ -55,22 +55,32 @@ class _Ids(dict[object, "int | None"]):
 
 
 class _Tags(dict["bytes | None", "int | None"]):
-    """Numbers of tags, in the order in which they came; None for those that show nothing. Each is decoded once."""
+    """Numbers of tags, in the order in which they came, as places in `texts`; None for those that show nothing. Each is decoded once."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.number_of: dict[str, int] = {}
+        self.texts: list[str] = []
         self.replaced: set[int] = set()
+        self._odd: dict[str, int] = {}  # only these can come from several raw tags
 
     def __missing__(self, raw: bytes | None) -> int | None:
         number = None
         if raw is not None:
             text = raw.decode("utf-8", "replace")
             if (text.isprintable() and text.strip()) or not all(unicodedata.category(character) in _NOTHING_TO_SEE for character in text):
-                number = self.number_of.setdefault(text, len(self.number_of))
-                if "\ufffd" in text and text.encode() != raw:
-                    self.replaced.add(number)
-        return self.setdefault(raw, number)
+                number = self._number(text, raw)
+        self[raw] = number
+        return number
+
+    def _number(self, text: str, raw: bytes) -> int:
+        if "\ufffd" in text:
+            number = self._odd.setdefault(text, len(self.texts))
+            if text.encode() != raw:
+                self.replaced.add(number)
+            if number < len(self.texts):
+                return number
+        self.texts.append(text)
+        return len(self.texts) - 1
 
 
 def read_rows(connection: sqlite3.Connection, path: Path, *, summaries: bool) -> Rows:
@@ -110,7 +120,7 @@ def _assignments(connection: sqlite3.Connection, skipped: Counter[str]) -> tuple
                 else:
                     skipped["null" if raw is None or item is None else "blank" if number is None else "item id"] += 1
     replaced = sum(map(tags.replaced.__contains__, numbers)) if tags.replaced else 0
-    return in_order(item_ids, numbers, list(tags.number_of)), replaced
+    return in_order(item_ids, numbers, tags.texts), replaced
 
 
 def _items(connection: sqlite3.Connection, *, summaries: bool) -> tuple[list[Item], int]:

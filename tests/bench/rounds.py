@@ -106,7 +106,8 @@ def _graph(found: Measured, done: Round, runner: Runner, database: Path) -> None
 def _keep(done: Round, what: str, cost: Cost) -> None:
     done.seconds[what], done.peaks[what] = cost.wall, cost.peak
     stages = dict(cost.said["stages"])
-    stages["start"] = cost.wall - sum(seconds for stage, seconds in stages.items() if stage not in ("start", "import"))
+    told = sum(seconds for stage, seconds in stages.items() if stage not in ("start", "import")) - cost.said["beside"]
+    stages["start"] = cost.wall - told
     done.stages[what] = stages
 
 
