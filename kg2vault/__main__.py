@@ -29,7 +29,11 @@ def main() -> None:
     collector.leave_off()
     from kg2vault.cli import command_line
 
-    command_line()
+    try:
+        command_line()
+    except SystemExit as end:
+        collector.leave(end.code)
+        raise
 
 
 def _in_utf8() -> None:

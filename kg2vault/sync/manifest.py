@@ -149,23 +149,32 @@ def _manifest(raw: dict[str, Any]) -> Manifest:
     )
 
 
+_STATES = {state.value: state for state in EntryState}
+_TYPES = [str, str, str, int, int, str, str, str, list, list, list, str, str, dict, list]  # of what _entry_row returns
+
+
 def _entry(row: list[Any]) -> ManifestEntry:
+    """Read what `_entry_row` returned; raises ValueError or TypeError for anything else."""
+    if [*map(type, row)] != _TYPES:
+        raise ValueError(f"expected an entry, found {row!r}")
+    note_id, path, state, size, mtime_ns, content, label, last, regions, aliases, tags, trouble, since, kept, pending = row
+    "".join((*regions, *aliases, *tags, *pending, *kept.values()))  # a TypeError if one is no text; asking each takes three times as long
     return ManifestEntry(
-        id=_text(row[0]),
-        path=_text(row[1]),
-        state=EntryState(row[2]),
-        size=int(row[3]),
-        mtime_ns=int(row[4]),
-        content=_text(row[5]),
-        label=_text(row[6]),
-        last=_text(row[7]),
-        regions=_texts(row[8]),
-        aliases=_texts(row[9]),
-        tags=_texts(row[10]),
-        trouble=_text(row[11]),
-        since=_text(row[12]),
-        kept={_text(name): _text(value) for name, value in row[13].items()},
-        pending=_texts(row[14]),
+        note_id,
+        path,
+        _STATES[state],
+        size,
+        mtime_ns,
+        content,
+        label,
+        last,
+        tuple(regions),
+        tuple(aliases),
+        tuple(tags),
+        trouble,
+        since,
+        kept,
+        tuple(pending),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import repeat
 
 from kg2vault import __version__
 from kg2vault.graph.model import Community, Concept, Item
@@ -22,7 +23,7 @@ class Inputs:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._items: dict[int, bytes] = {}
+        self._items = _Items(scene)
         self._concepts: dict[str, bytes] = {}
 
     def of(self, concept: Concept) -> bytes:
@@ -44,21 +45,24 @@ class Inputs:
         metrics = scene.graph.metrics[key]
         facts = (key, concept.label, concept.spellings, metrics.degree, metrics.strength, shown_numbers(scene, key))
         near = scene.graph.neighbours[key]
-        weights = [weight if scene.is_link(key, other) else -weight for other, weight in near]
-        days = "|".join([scene.days.get(number, "") for number in concept.item_ids])
+        if self._all_are_links:
+            weights = [weight for _, weight in near]
+        else:
+            weights = [weight if scene.is_link(key, other) else -weight for other, weight in near]
+        days = "|".join(map(scene.days.get, concept.item_ids, repeat("")))
         parts = [
             f"{facts!r}{weights!r}{days}".encode("utf-8", "surrogatepass"),
             self._settings,
             self._cards[key],
             *[self._beside[other] for other, _ in near],
-            *[self._item(number) for number in concept.item_ids[: scene.settings.recent_items]],
+            *map(self._items.__getitem__, concept.item_ids[: scene.settings.recent_items]),
         ]
         return hashlib.blake2b(b"".join(parts), digest_size=12).digest()
 
     def linked(self, concept: Concept) -> list[str]:
         """Return the ids of the notes to which a concept's note links, or would if they had a path."""
         scene = self._scene
-        ids = [concept_id(other) for other, _ in scene.graph.neighbours[concept.key]]
+        ids = [self._ids[other] for other, _ in scene.graph.neighbours[concept.key]]
         if concept.key in scene.community_of:
             ids.append(community_id(scene.community_of[concept.key].id))
         return [*ids, *self._reading(concept)]
@@ -66,7 +70,7 @@ class Inputs:
     def linked_from_community(self, community: Community) -> list[str]:
         """Return the ids of the notes to which a community's note links, and of more that its members link to."""
         concepts, home_of = self._scene.graph.concepts, self._scene.community_of
-        ids = dict.fromkeys(concept_id(key) for key in community.members)
+        ids = dict.fromkeys(map(self._ids.__getitem__, community.members))
         for key in community.members:
             near = self._scene.graph.neighbours[key]
             ids.update(dict.fromkeys(community_id(home_of[other].id) for other, _ in near if other in home_of))
@@ -110,18 +114,28 @@ class Inputs:
             for key, near in graph.neighbours.items()
         }
 
-    def _item(self, number: int) -> bytes:
-        """What a note says of an item it lists."""
-        known = self._items.get(number)
-        if known is None:
-            item = self._scene.items.get(number)
-            feed = self._feeds.get(item.feed_id, b"") if item is not None and item.feed_id is not None else b""
-            known = self._items[number] = _item_text(number, item).encode("utf-8", "surrogatepass") + feed
-        return known
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        return {key: concept_id(key) for key in self._scene.graph.concepts}
 
     @cached_property
-    def _feeds(self) -> dict[int, bytes]:
-        return {feed.id: _digest(feed.id, feed.title, feed.url) for feed in self._scene.feeds.values()}
+    def _all_are_links(self) -> bool:
+        return len(self._scene.linked) == len(self._scene.graph.edges)
+
+
+class _Items(dict[int, bytes]):
+    """What a note says of an item it lists, as far as it was asked for."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__()
+        self._items = scene.items
+        self._feeds = {feed.id: _digest(feed.id, feed.title, feed.url) for feed in scene.feeds.values()}
+
+    def __missing__(self, number: int) -> bytes:
+        item = self._items.get(number)
+        feed = self._feeds.get(item.feed_id, b"") if item is not None and item.feed_id is not None else b""
+        known = self[number] = _item_text(number, item).encode("utf-8", "surrogatepass") + feed
+        return known
 
 
 def _item_text(number: int, item: Item | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import repeat
 
 from kg2vault.graph.model import Feed, Item, KnowledgeGraph
 from kg2vault.vault.community_note import community_note
@@ -75,7 +76,7 @@ class DesiredNotes(Mapping[str, DesiredNote]):
         else:
             return ""
         state = hashlib.blake2b(inputs, digest_size=12)
-        state.update("\0".join([paths.get(other, "") for other in linked]).encode("utf-8", "surrogatepass"))
+        state.update("\0".join(map(paths.get, linked, repeat(""))).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
 

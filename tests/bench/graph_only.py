@@ -35,6 +35,7 @@ def main(path: Path) -> None:
         "communities": len(graph.communities),
     }
     print(json.dumps({"stages": watch.seconds, "beside": watch.beside, "size": size}))
+    collector.leave(0)
 
 
 def _imports() -> None:
