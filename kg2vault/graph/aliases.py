@@ -35,6 +35,7 @@ class Canonicaliser:
         self._aliases = {self._key(variant): self._key(target) for variant, target in table.aliases.items()}
         self._named = self._named_spellings(table)
         self._folded = self._fold_targets()
+        self._folds = bool(self._aliases or self._folded)
         self._ignored = frozenset(map(self._key, table.ignore))
         self._apart = self._kept_apart(table)
         self._answers: dict[str, str | None] = {}
@@ -95,7 +96,7 @@ class Canonicaliser:
         """Where the key would go if no pair had to be kept apart."""
         if key in self._aliases:
             return self._aliases[key]
-        if key in self._named:
+        if key in self._named or not self._folds:
             return key
         folded = fold_key(key)
         return self._aliases.get(folded) or self._folded.get(folded) or key

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from kg2vault.graph.model import Pair
@@ -45,9 +46,10 @@ def estimate(keys: Sequence[str], pairs: Sequence[Pair], sources: int, component
 
     size = len(keys)
     folded = _fold_trees(size, pairs, component)
-    starts, ends = _adjacency(size, [pair for pair in pairs if folded.root[pair[0]] == pair[0] and folded.root[pair[1]] == pair[1]])
+    root, table = np.array(folded.root), np.array(pairs, dtype=np.int64).reshape(-1, 3)[:, :2]
+    starts, ends = _adjacency(size, table[(root[table] == table).all(axis=1)])
     weight = np.array(folded.weight, dtype=float)
-    drawn = Counter(folded.root[node] for node in sorted(range(size), key=lambda node: _lot(keys[node]))[:sources])
+    drawn = Counter(folded.root[node] for node in nsmallest(sources, range(size), key=lambda node: _lot(keys[node])))
     total, heard = np.zeros(size), np.full(size, float(sources))
     for source, times in sorted(drawn.items()):
         total += times * _dependencies(source, starts, ends, weight)
@@ -100,11 +102,10 @@ def _lot(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def _adjacency(size: int, pairs: Sequence[Pair]) -> tuple[Array, Array]:
-    """Compressed rows: the neighbours of node i are ends[starts[i]:starts[i + 1]]."""
+def _adjacency(size: int, table: Array) -> tuple[Array, Array]:
+    """Compressed rows, of edges as an array of two columns: the neighbours of node i are ends[starts[i]:starts[i + 1]]."""
     import numpy as np
 
-    table = np.array([pair[:2] for pair in pairs], dtype=np.int64).reshape(-1, 2)
     origins, ends = np.concatenate((table, table[:, ::-1])).T
     starts = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(origins, minlength=size), out=starts[1:])

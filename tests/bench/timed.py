@@ -85,6 +85,7 @@ def main() -> None:
     watch.over(build, "find_communities", "communities")
     watch.over(syncing, "render", "render")
     watch.over(DesiredNotes, "__getitem__", "render")
+    watch.over(DesiredNotes, "expect", "render")
     watch.over(VaultDir, "scan", "scan")
     watch.over(syncing, "lay_out", "plan")
     watch.over(syncing, "plan", "plan")
