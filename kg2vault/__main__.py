@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
     """Run the program and leave with its exit code."""
+    _with_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from kg2vault import __version__
 
@@ -22,8 +24,10 @@ def main() -> None:
 
         found = answer(sys.argv[1:])
         if found is not None:
-            sys.stdout.write(found)
-            return
+            with suppress(OSError):  # the long way tells who does not take the answer
+                sys.stdout.write(found)
+                sys.stdout.flush()
+                return
     from kg2vault import collector
 
     collector.leave_off()
@@ -34,6 +38,13 @@ def main() -> None:
     except SystemExit as end:
         collector.leave(end.code)
         raise
+
+
+def _with_streams() -> None:
+    """Open what was closed to us, as by `>&-`: else the next file opened takes its number, and whatever is printed lands in there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _in_utf8() -> None:

@@ -197,3 +197,24 @@ def test_an_answer_that_cannot_be_printed_is_told_in_a_sentence(terminal):
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=terminal.cwd, text=True, check=False)
     assert process.returncode == 1
     assert process.stderr.splitlines() == ["kg2vault: the answer cannot be printed: No space left on device."]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_that_nothing_has_changed_is_told_as_any_other_answer(terminal):
+    assert terminal.process("sync").returncode == 0
+    assert terminal.process("sync").returncode == 0
+    command = [sys.executable, "-m", "kg2vault", *terminal.options, "sync"]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=terminal.cwd, text=True, check=False)
+    assert process.returncode == 1
+    assert process.stderr.splitlines() == ["kg2vault: the answer cannot be printed: No space left on device."]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("arguments", "code"), [(["sync"], 0), (["neighbors", "Go"], 0), (["neighbors", "nobody"], 2), (["--version"], 0)])
+def test_a_program_without_standard_streams_ends_as_it_does_with_them(terminal, closed, arguments, code):
+    options = [] if arguments == ["--version"] else terminal.options
+    command = [sys.executable, "-m", "kg2vault", *options, *arguments]
+    ended = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, cwd=terminal.cwd, check=False)
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
