@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kg2vault.errors import ConfigError
+from kg2vault.settings_yaml import compose
 
 if typing.TYPE_CHECKING:
     import yaml
@@ -180,11 +181,13 @@ def parse_config(text: str, path: Path) -> Config:
     import yaml
 
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the same tree, twenty times as fast
+        root = compose(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise ConfigError(f"{where} is not valid YAML: {getattr(error, 'problem', None) or error}.", path=str(path)) from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply.", path=str(path)) from error
     problems: list[str] = []
     values = _section(root, Config, "", path, problems) if root is not None else {}
     if problems:

@@ -8,7 +8,7 @@ import pytest
 import kg2vault
 
 ROOT = Path(kg2vault.__file__).parent
-LAYERS = {"errors": 0, "config": 0, "graph": 1, "vault": 2, "sync": 3, "storage": 4, "demo": 4}
+LAYERS = {"errors": 0, "config": 0, "settings_yaml": 0, "graph": 1, "vault": 2, "sync": 3, "storage": 4, "demo": 4}
 APP, FRONT = 5, 6
 FRONT_ENDS = {"cli", "mcp_server", "service", "__main__"}
 IMPURE = {"os", "sqlite3", "time", "random", "secrets", "logging", "subprocess", "tempfile", "shutil", "socket", "threading"}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kg2vault.config import Config, load_config
+from kg2vault.config import Config, load_config, parse_config
+from kg2vault.errors import ConfigError
 from kg2vault.settings import Options, Place, gather
 from kg2vault.starting import init, obsidian_vaults
 
@@ -86,3 +87,19 @@ def test_init_finds_the_database_and_the_only_vault_and_writes_a_config_that_loa
 def test_a_number_may_be_written_in_every_usual_way(tmp_path, text, value):
     (tmp_path / "config.yaml").write_text(f"communities:\n  resolution: {text}\n")
     assert load_config(tmp_path / "config.yaml").communities.resolution == value
+
+
+# libyaml and PyYAML's own parser do not agree on these.
+DISPUTED = ["%FOO bar\n---\ndb: a.db\n", 'db: "\\ud800"\n', "vault: {folder: !}\n", "\tdb: x\n", "db: [\n", "db: " + "[" * 2_000]
+
+
+@pytest.mark.parametrize("text", DISPUTED)
+def test_a_config_is_judged_alike_whether_pyyaml_was_built_with_libyaml_or_not(text, tmp_path, monkeypatch):
+    answers = []
+    for _ in range(2):
+        try:
+            answers.append(parse_config(text, tmp_path / "config.yaml"))
+        except ConfigError as error:
+            answers.append(str(error))
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert answers[0] == answers[1]

@@ -7,12 +7,12 @@ taken as their text, so a tag called `2024` or `no` needs no quotes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kg2vault.errors import ConfigError
 from kg2vault.graph.spelling import fold_key, spelling_key
+from kg2vault.settings_yaml import compose
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -95,7 +95,7 @@ class _TableReader:
         import yaml
 
         try:
-            root: Node | None = _tree(text.removeprefix("\ufeff"))
+            root: Node | None = compose(text.removeprefix("\ufeff"))
         except yaml.MarkedYAMLError as error:
             tabs = list(_tab_indented(text))
             for line in tabs:
@@ -258,17 +258,6 @@ def _tab_indented(text: str) -> Iterator[int]:
 
 def _pair(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one <= other else (other, one)
-
-
-def _tree(text: str) -> Node | None:
-    """Return the root of a YAML text: by libyaml, ten times as fast, but what is wrong is said in the words of PyYAML's own parser."""
-    import yaml
-
-    quick = getattr(yaml, "CSafeLoader", None)
-    if quick is not None:
-        with suppress(yaml.YAMLError):
-            return yaml.compose(text, Loader=quick)
-    return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 def _is_nothing(node: Node) -> bool:

@@ -47,7 +47,7 @@ class _Ids(dict[object, "int | None"]):
 
     def __missing__(self, value: object) -> int | None:
         found: int | None = None
-        whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**63
+        whole = isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**63
         digits = isinstance(value, bytes | str) and len(value) <= 18 and value.isdigit() and value.isascii()
         if isinstance(value, int | float | bytes | str) and (isinstance(value, int) or whole or digits):
             found = int(value)

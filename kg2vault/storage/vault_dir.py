@@ -94,8 +94,15 @@ class VaultDir:
     def create(self, path: str, data: bytes) -> tuple[int, int]:
         """Write a new note and return its (size, mtime in ns); raises ChangedError when the name is taken meanwhile, or OSError."""
         place, _, name = path.rpartition("/")
-        folder = self._folders.get(place) or self._made_folder(place)
-        target, temp = folder / name, self._temp(folder)
+        known = self._folders.get(place)
+        if known is not None:
+            with contextlib.suppress(FileNotFoundError):  # somebody took the folder away since
+                return self._create(known / name, path, data)
+        folder = self._folders[place] = self._made_folder(place)
+        return self._create(folder / name, path, data)
+
+    def _create(self, target: Path, path: str, data: bytes) -> tuple[int, int]:
+        temp = self._temp(target.parent)
         try:
             self.disk.write_new(temp, data, durable=False)
             try:
@@ -109,7 +116,6 @@ class VaultDir:
                     raise ChangedError(f"{path} exists by now") from None
                 self.disk.replace(temp, target)
         except OSError:
-            self._folders.pop(place, None)  # it may be the folder that went
             self._forget(temp)
             raise
         except ChangedError:
@@ -174,7 +180,6 @@ class VaultDir:
         folder = self.root / place
         self._stay_inside(folder)
         self.disk.mkdir(folder)
-        self._folders[place] = folder
         return folder
 
     def _stay_inside(self, folder: Path) -> None:

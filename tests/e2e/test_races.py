@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import time
 
 import pytest
@@ -124,6 +125,25 @@ def test_a_file_that_appears_where_a_new_note_goes_is_not_overwritten(world):
     assert (folder / "web.md").read_text() == "somebody else's\n"
     assert 'kg_id: "concept/web"' in world.text("web (concept)")
     assert world.temporary() == []
+
+
+@pytest.mark.parametrize("act", ["remove", "move"])
+def test_our_folder_that_goes_in_the_middle_of_a_sync_is_made_again(act, world):
+    folder = world.vault / "Knowledge Graph" / "Concepts"
+
+    class AfterTheFirstNote(ActingDisk):
+        def at(self, name, path):
+            if any(folder.glob("[!.]*")):
+                super().at(name, path)
+
+    def take_away():
+        shutil.rmtree(folder) if act == "remove" else folder.rename(world.vault / "Elsewhere")
+
+    result = world.sync(disk=AfterTheFirstNote("write_new", take_away, where="Concepts/"))
+    assert result.data["counts"]["failed"] == result.data["counts"]["skipped"] == 0
+    assert folder.is_dir()
+    world.sync()
+    assert writes(world.sync()) == 0
 
 
 @pytest.mark.parametrize("moment", ["mkdir", "replace"])

@@ -105,6 +105,15 @@ def test_an_item_id_that_is_no_number_is_skipped_and_counted(loose):
     assert reading.skipped == {"item id": 2}
 
 
+def test_the_least_and_the_greatest_whole_number_are_ids_however_they_are_stored(loose):
+    least, greatest = -(2**63), 2**63 - 1
+    assert list(loose((float(least), "x"), (least, "y"), (greatest, "x"), (2.0**63, "x")).assignments) == [
+        (least, "x"),
+        (least, "y"),
+        (greatest, "x"),
+    ]
+
+
 def test_a_pair_stored_twice_counts_once(loose):
     assert list(loose((1, "x"), (1, "x"), (1.0, "x"), (1, 5), (1, "5")).assignments) == [(1, "5"), (1, "x")]
 
