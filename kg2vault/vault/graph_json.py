@@ -99,8 +99,11 @@ def merge(text: str | None, groups: Sequence[Group], is_ours: Callable[[str], bo
     new = _rewritten(text, array, found, wanted, is_ours, written)
     generation = max([known, *(born for _, born in written.groups.values())], default=0) + 1
     record = {query: (rgb, _born(query, present, written, known, generation)) for query, rgb in groups}
-    digest = _digest(new) if new != text else written.digest or _digest(text)
-    return Merge(new if new != text else None, None, Written(digest, record, known))
+    if new != text:
+        return Merge(new, None, Written(_digest(new), record, known))
+    digest = written.digest or _digest(text)
+    known = _known(text, present, Written(digest, record, known))  # of groups that only now came on record as well: the next run would
+    return Merge(None, None, Written(digest, record, known))
 
 
 def initial(groups: Sequence[Group], folder: str, *, only_folder: bool = False, hidden_tags: Sequence[str] = ()) -> Merge:

@@ -74,6 +74,20 @@ def test_a_second_merge_changes_nothing():
     assert second == Merge(None, None, first.written)
 
 
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from([PYTHON, RUST, WEB]), unique=True), st.lists(st.sampled_from([PYTHON, RUST, WEB]), unique=True), st.data())
+def test_whatever_is_on_record_a_second_merge_changes_nothing_and_remembers_nothing_new(there, wanted, data):
+    """A record that was lost, rolled back or cut short says other groups and other generations than the file has."""
+    born = st.dictionaries(st.sampled_from([PYTHON, RUST, WEB]), st.tuples(st.just(1), st.integers(0, 3)))
+    text = merge(USERS, [(query, 1) for query in there], OURS).text or USERS
+    before = Written(
+        data.draw(st.sampled_from(["", "another", *[merge(text, [], OURS).written.digest]])), data.draw(born), data.draw(st.integers(0, 3))
+    )
+    first = merge(text, [(query, 1) for query in wanted], OURS, before)
+    second = merge(first.text or text, [(query, 1) for query in wanted], OURS, first.written)
+    assert second == Merge(None, None, first.written)
+
+
 def test_without_communities_a_file_of_the_users_alone_is_not_touched():
     assert merge(USERS, [], OURS).text is None
 
